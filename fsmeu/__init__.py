@@ -129,7 +129,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name not in _ROOMS.keys() | _HOMES.keys():
-        raise AttributeError(f"module 'fsmeu' has no attribute {name!r}")  # noqa: EM102
+        raise AttributeError(f"module 'fsmeu' has no attribute {name!r}")
     module = import_module(_ROOMS.get(name) or _HOMES[name])
     globals()[name] = result = module if name in _ROOMS else getattr(module, name)
     return result

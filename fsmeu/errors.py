@@ -1,4 +1,4 @@
-"""One family of exceptions, one way to word a message, and checks of plain arguments.
+"""One family of exceptions whose fields make one sentence, and checks of plain arguments.
 
 Every message has the same shape: *where: what must hold. Got what was given. What to do.*
 Each class has a built-in second parent, so that ``except ValueError`` works as well.
@@ -6,35 +6,160 @@ Each class has a built-in second parent, so that ``except ValueError`` works as 
 
 from __future__ import annotations
 
+import copy
 import difflib
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
 
+_Error = TypeVar("_Error", bound="FsmeuError")
 _MOST_WHOLE = 10**300  # greatest whole number that is taken: doubles hold it, and it can be shown
 
 
-class FsmeuError(Exception):
-    """The root: catching it catches everything that fsmeu raises on purpose."""
+class Argument(NamedTuple):
+    """An argument that a sentence names; the command line has an option in its place.
+
+    Attributes:
+        name: as in Python.
+        value: what could be given for it, as Python writes it; "" where it is only named.
+        of_loss: whether it is a parameter of a loss file.
+    """
+
+    name: str
+    value: str = ""
+    of_loss: bool = False
 
     def __str__(self) -> str:
-        """The message, with what does not print escaped: names in it come from files."""
-        return visible(super().__str__(), keep="\n")
+        """The argument as it is written in a call."""
+        return f"{self.name}={self.value}" if self.value else self.name
+
+
+class Wording(str):
+    """A text that names arguments, which can be worded otherwise; made by ``wording``."""
+
+    parts: tuple[str | Argument, ...] = ()
+
+    def reworded(self, name_of: Callable[[Argument], str]) -> str:
+        """The text in which arguments are called what ``name_of`` says."""
+        return "".join(name_of(x) if isinstance(x, Argument) else x for x in self.parts)
+
+
+def wording(*parts: str | Argument) -> Wording:
+    """The parts as one text; blanks between them are those of the parts.
+
+    >>> wording("Give ", Argument("n", "3"), ", or sequences")
+    'Give n=3, or sequences'
+    """
+    text = Wording("".join(map(str, parts)))
+    text.parts = parts
+    return text
+
+
+def leave_out(name: str) -> Wording:
+    """The advice to leave an argument out."""
+    return wording("Leave ", Argument(name), " out")
+
+
+class FsmeuError(Exception):
+    """The root: catching it catches everything that fsmeu raises on purpose.
+
+    Attributes:
+        where: the function, file or argument that found the fault.
+        must: what must hold and does not.
+        given: what was given instead, in short; None where that says nothing more.
+        remedy: what to do; "" where that is plain.
+    """
+
+    def __init__(self, where: str, must: str, *, given: object = None, remedy: str = "") -> None:
+        super().__init__(where, must)
+        self.where = where
+        self.must = must
+        self.given = None if given is None else shorten(given)
+        self.remedy = remedy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How it is sent to other processes: fields of its own need not be arguments."""
+        return _blank, (type(self), self.args), vars(self)
+
+    def __str__(self) -> str:
+        """The sentence, in Python's words."""
+        return self.sentence(str)
+
+    def sentence(self, name_of: Callable[[Argument], str]) -> str:
+        """The fields as a sentence in which arguments are called what ``name_of`` says.
+
+        What does not print is escaped: names in it come from files.
+        """
+        where, must, remedy = (_reworded(x, name_of) for x in (self.where, self.must, self.remedy))
+        return visible(message(where, must, self.given, remedy), keep="\n")
+
+    def but(self: _Error, where: str | None = None, remedy: str | None = None) -> _Error:
+        """The same error, found elsewhere or with other advice."""
+        other = copy.copy(self)
+        other.where = self.where if where is None else where
+        other.remedy = self.remedy if remedy is None else remedy
+        return other
+
+    def within(self: _Error, place: str, sign: str = ": ") -> _Error:
+        """The same error, found in something larger, which is named first, before a sign."""
+        return self.but(where=wording(*_parts(place), sign, *_parts(self.where)))
+
+    def advised(self: _Error, more: str) -> _Error:
+        """The same error with a further sentence of advice."""
+        before = (*_parts(self.remedy), ". ") if self.remedy else ()
+        return self.but(remedy=wording(*before, *_parts(more)))
+
+
+def _blank(kind: type[FsmeuError], args: tuple[object, ...]) -> FsmeuError:
+    """An error of this kind without fields, which are set next."""
+    return kind.__new__(kind, *args)
 
 
 class InputError(FsmeuError, ValueError):
     """An argument breaks a stated condition (a shape, a range, a label, a length)."""
 
 
-class LossFileError(FsmeuError, ValueError):
-    """A loss file is malformed; ``line`` and ``column`` (from 1) say where, if known."""
+class Excerpt(NamedTuple):
+    """A place in a file: its line and column, from 1, and the line with a mark below the column."""
 
-    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
-        self.column = column
+    line: int
+    column: int
+    shown: str = ""
+
+
+class LossFileError(FsmeuError, ValueError):
+    """A loss file is malformed; ``excerpt`` says where, if known."""
+
+    def __init__(
+        self,
+        where: str,
+        must: str,
+        *,
+        given: object = None,
+        remedy: str = "",
+        excerpt: Excerpt | None = None,
+    ) -> None:
+        super().__init__(where, must, given=given, remedy=remedy)
+        self.excerpt = excerpt
+
+    @property
+    def line(self) -> int | None:
+        """The line of the file, from 1; None where it is not known."""
+        return None if self.excerpt is None else self.excerpt.line
+
+    @property
+    def column(self) -> int | None:
+        """The column of the file, from 1; None where it is not known."""
+        return None if self.excerpt is None else self.excerpt.column
+
+    def sentence(self, name_of: Callable[[Argument], str]) -> str:
+        """The fields as a sentence, and below it the line of the file, where that is known."""
+        text = super().sentence(name_of)
+        shown = "" if self.excerpt is None else self.excerpt.shown
+        return f"{text}\n{visible(shown, keep=chr(10))}" if shown else text
 
 
 class EmptyError(FsmeuError, ValueError):
@@ -49,10 +174,18 @@ class FstError(FsmeuError, RuntimeError):
     """OpenFst refused an operation; the message names the operation and its operands."""
 
 
-def message(where: str, must: str, got: object = None, remedy: str = "") -> str:
-    """Words a message: where, what must hold, what was given, what to do."""
-    sentence = "" if got is None else f" Got {shorten(got)} instead."
+def message(where: str, must: str, given: str | None = None, remedy: str = "") -> str:
+    """The sentence of the fields of an error: where, what must hold, what was given, what to do."""
+    sentence = "" if given is None else f" Got {given} instead."
     return f"{where}: {_ended(must)}{sentence} {_ended(remedy)}".rstrip()
+
+
+def _parts(text: str) -> tuple[str | Argument, ...]:
+    return text.parts if isinstance(text, Wording) else (text,)
+
+
+def _reworded(text: str, name_of: Callable[[Argument], str]) -> str:
+    return text.reworded(name_of) if isinstance(text, Wording) else text
 
 
 def _ended(text: str) -> str:
@@ -64,7 +197,8 @@ def check_int(where: str, name: str, count: object, least: int = 1) -> int:
     """The count as an int; an InputError unless it is whole and at least ``least``."""
     if (number := as_whole(count, least)) is not None:
         return number
-    raise InputError(message(where, f"{name} must be a whole number of at least {least}", count))
+    must = wording(Argument(name), f" must be a whole number of at least {least}")
+    raise InputError(where, must, given=count)
 
 
 def as_whole(count: object, least: int) -> int | None:
@@ -88,7 +222,7 @@ def limit_from(variable: str, default: int) -> int:
     number = as_number(text) if text else default
     if number is None or number < 1:
         must = f"must be a whole number of at least 1, such as {default}"
-        raise InputError(message(f"environment variable {variable}", must, text))
+        raise InputError(f"environment variable {variable}", must, given=text)
     return number
 
 
@@ -97,8 +231,8 @@ def one_of(where: str, name: str, value: object, choices: Iterable[str]) -> str:
     names = list(choices)
     if isinstance(value, str) and value in names:
         return value
-    must = f"{name} must be one of {', '.join(names)}"
-    raise InputError(message(where, must, value, nearest(shorten(value), names)))
+    must = wording(Argument(name), f" must be one of {', '.join(names)}")
+    raise InputError(where, must, given=value, remedy=nearest(shorten(value), names))
 
 
 def check_bool(where: str, name: str, value: object) -> bool:
@@ -108,7 +242,7 @@ def check_bool(where: str, name: str, value: object) -> bool:
             return bool(value)
     except Exception:
         pass
-    raise InputError(message(where, f"{name} must be True or False", value))
+    raise InputError(where, wording(Argument(name), " must be True or False"), given=value)
 
 
 def shorten(value: object, limit: int = 120) -> str:
@@ -160,4 +294,4 @@ def need_installed(package: str, extra: str, what: str, instead: str = "") -> No
     if not is_installed(package):
         must = f"{package.replace('_', '-')} must be installed"
         remedy = f"Install it: pip install 'fsmeu[{extra}]'" + (f"; {instead}" if instead else "")
-        raise MissingExtra(message(what, must, None, remedy))
+        raise MissingExtra(what, must, remedy=remedy)

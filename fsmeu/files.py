@@ -25,14 +25,14 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, message, shorten
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, shorten
 
 
 def as_path(path: str | os.PathLike[str], where: str) -> Path:
     """The path of a file to write; an InputError if it is not the name of a file."""
     if isinstance(path, str | os.PathLike):
         return Path(path)
-    raise InputError(message(where, "the name of a file is needed", path))
+    raise InputError(where, "the name of a file is needed", given=path)
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) -> Path:
@@ -111,10 +111,10 @@ def readable(where: str, must: str = "the file cannot be read") -> Iterator[None
     except (FsmeuError, BrokenPipeError):
         raise
     except UnicodeDecodeError:
-        raise InputError(message(where, "must be UTF-8 text")) from None
+        raise InputError(where, "must be UTF-8 text") from None
     except (OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or shorten(str(error)) or type(error).__name__
-        raise InputError(message(where, f"{must} ({reason})")) from None
+        raise InputError(where, f"{must} ({reason})") from None
 
 
 def read_bytes(
@@ -149,7 +149,7 @@ def open_input(name: str | Path) -> Iterator[BinaryIO]:
         with Path(name).expanduser().open("rb") as file:
             yield file
     elif sys.stdin is None:
-        raise ValueError("it is closed")  # noqa: EM101
+        raise ValueError("it is closed")
     else:
         yield sys.stdin.buffer
 
@@ -162,7 +162,7 @@ def unpacked(raw: Any, name: str | Path = "") -> Any:
     if Path(name).suffix == ".bz2":
         return io.BufferedReader(bz2.BZ2File(stream))
     if Path(name).suffix == ".gz":
-        raise OSError("it is not compressed as its name says")  # noqa: EM101
+        raise OSError("it is not compressed as its name says")
     return stream
 
 
@@ -172,7 +172,7 @@ def read_array(path: str | Path, where: str) -> NDArray[Any]:
     with readable(where), suppress(ValueError, EOFError):  # no array, a cut one, objects
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
-        raise InputError(message(where, "must be an array of numbers, as numpy.save writes it"))
+        raise InputError(where, "must be an array of numbers, as numpy.save writes it")
     if array.size * _CELL > input_limit():
         _refuse(where, f"may hold at most {input_limit() // _CELL:,} numbers", f"{array.size:,}")
     return np.asarray(array)
@@ -188,7 +188,7 @@ def read_arrays(
     """
     with readable(where), open_input(path) as file:
         if not zipfile.is_zipfile(file):
-            raise InputError(message(where, must))
+            raise InputError(where, must)
         archive = zipfile.ZipFile(file)
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         room = max(input_limit(), 2 * file.seek(0, 2))
@@ -202,7 +202,7 @@ def read_arrays(
             if array.dtype.kind == "U" and array.itemsize:
                 codes = array.reshape(-1).view(f"{array.dtype.str[0]}u4")
                 if codes.max(initial=0) > sys.maxunicode:  # numpy would make a broken str of it
-                    raise InputError(message(where, f"{shorten(name, 40)} must hold texts"))
+                    raise InputError(where, f"{shorten(name, 40)} must hold texts")
         return result
 
 
@@ -219,10 +219,10 @@ def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> 
         is_array = False
     if not is_array or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         must = f"{shorten(member.filename, 40)} must be an array of numbers or texts"
-        raise InputError(message(where, must))
+        raise InputError(where, must)
     return max(_CELL, kind.itemsize) * math.prod(max(1, side) for side in shape)
 
 
 def _refuse(where: str, must: str, got: str) -> NoReturn:
     remedy = f"Cut it into several, or raise the limit with the environment variable {_VARIABLE}"
-    raise SizeLimitError(message(where, must, got, remedy))
+    raise SizeLimitError(where, must, given=got, remedy=remedy)

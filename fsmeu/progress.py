@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 
 
 class Progress(Protocol):
@@ -27,5 +27,5 @@ def check_progress(where: str, progress: Any) -> Progress:
         return silent
     if not callable(progress) or isinstance(progress, type):
         must = "progress must be a function of the share that is done and of a note"
-        raise InputError(message(where, must, progress))
+        raise InputError(where, must, given=progress)
     return progress  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 
 
 class MissingDataError(InputError):
@@ -47,5 +47,5 @@ def data_file(name: str, folder: Path | None = None) -> Path:
     if not found.is_file():
         must = "the data of the experiment must be there"
         remedy = f"Set FSMEU_DATA to the folder that holds {name}"
-        raise MissingDataError(message(f"file {found}", must, None, remedy))
+        raise MissingDataError(f"file {found}", must, remedy=remedy)
     return found

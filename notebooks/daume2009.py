@@ -35,7 +35,7 @@ from result_files import load, save
 
 from fsmeu.cli.failures import Guarded
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
-from fsmeu.errors import InputError, message, one_of
+from fsmeu.errors import InputError, one_of
 from fsmeu.files import read_text
 from searn.chain import chain_losses
 from searn.experiment import Plan, as_data, curve, differences, experiment, plot_iterations, rows_of
@@ -183,7 +183,7 @@ def run_tasks(
     place = None if collections is None else Path(collections)
     if place is not None and chosen != ["summarisation"]:
         must = "collections are for the task summarisation alone"
-        raise InputError(message("--collections", must, ", ".join(chosen)))
+        raise InputError("--collections", must, given=", ".join(chosen))
     summarised = summaries(place, words or ([WORDS] if place is None else [100, 250]), width)
     known = {**TASKS, "summarisation": summarised}
     asked = {name: _narrowed(known[name], axis, method) for name in chosen}
@@ -300,7 +300,7 @@ def _narrowed(task: Task, axes: Sequence[str] | None, texts: Sequence[str] | Non
     kept = [one for one in task.methods if one.name in found]
     if not kept:
         must = f"a method of {task.name} must be one of " + ", ".join(sorted(names))
-        raise InputError(message("--method", must, ", ".join(texts)))
+        raise InputError("--method", must, given=", ".join(texts))
     return replace(task, methods=kept)
 
 
@@ -316,7 +316,7 @@ def _folder(output: str | None) -> Path | None:
     if output is None:
         return None
     if Path(output).exists() and not Path(output).is_dir():
-        raise InputError(message("--output", "it must be a folder", f"the file {output}"))
+        raise InputError("--output", "it must be a folder", given=f"the file {output}")
     return Path(output)
 
 

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 
 from fsmeu.bootstrap import drawn_weights, percentiles
-from fsmeu.errors import message
 
 Floats = NDArray[np.float64]
 DRAWS = 1000
@@ -49,4 +48,4 @@ def imported(name: str) -> Any:
         return import_module(name)
     except ImportError:
         remedy = f"pip install {name}"
-        raise MissingDataError(message(name, "the package must be there", None, remedy)) from None
+        raise MissingDataError(name, "the package must be there", remedy=remedy) from None

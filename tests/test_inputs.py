@@ -149,7 +149,12 @@ def levels(engine):
         (FsmeuError, "not 0..inf", value, f" register r in 0..{DIGITS} start 0 next 0 value r"),
         (FsmeuError, "not a finite", value, f" labels 0 1 count c when z != y value c + {DIGITS}"),
         (FsmeuError, "Got inf", value, f"(k: int = {DIGITS}) labels 0 1 value k"),
-        (LossFileError, "range is 0", value, " labels 0 1 count c when z != y value c range 0..2"),
+        (
+            LossFileError,
+            "declared range 0",
+            value,
+            " labels 0 1 count c when z != y value c range 0..2",
+        ),
         (FsmeuError, "one side or two", fsmeu.loads, TABLE.format("w[z, y, z]")),
         (FsmeuError, "by 2 labels and by one label", fsmeu.loads, TABLE.format("w[z, y] + w[z]")),
         (InputError, "per label, shape (3,)", lambda w: fsmeu.loads(WEIGHTED, w=w), np.eye(3)),

@@ -187,7 +187,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "examples": examples,
         "holds": report.holds,
         "measured": measured,
-        "missing": report.missing or None,
+        "missing": None if report.missing is None else str(report.missing),
         "determinism": report.determinism and asdict(report.determinism),
         "properties": derived,
         "growth": growth,

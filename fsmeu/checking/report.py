@@ -15,7 +15,7 @@ import numpy as np
 from fsmeu.checking.exact_methods import Applies, Tried, try_methods
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import LONGEST, Growth, growth
-from fsmeu.errors import FsmeuError, InputError, check_int, message
+from fsmeu.errors import FsmeuError, InputError, check_int
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
@@ -26,6 +26,7 @@ from fsmeu.losses.loss import Labels, SpecLoss, bind_loss, read_spec
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
 from fsmeu.losses.machine.minimize import same_values
 from fsmeu.losses.protocol import as_loss
+from fsmeu.losses.semantics.bind import give_param
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _MOST_STATES = 4000  # of a machine in which redundant registers are looked for
@@ -86,7 +87,7 @@ class Report:
     registers: tuple[RegisterFacts, ...]  # the registers in order
     loss: SpecLoss | None = None  # the loss that was measured; None when something is missing
     assumed: Mapping[str, Any] = field(default_factory=dict)  # parameters that nobody gives
-    missing: str = ""  # what is missing for a measurement, or nothing
+    missing: FsmeuError | None = None  # what is missing for a measurement, or nothing
     bound: bool = True  # False when labels and parameters do not suit what the file says of them
     properties: Properties | None = None  # what is derived of the loss
     growth: Growth | None = None  # how its machine grows
@@ -141,19 +142,19 @@ def check(
     >>> check("pk", k=2).properties.additive
     True
     """
-    longest = None if n is None else check_int("check", "n", n)
+    n = None if n is None else check_int("check", "n", n)
     if isinstance(loss, str | os.PathLike):
-        return report(read_spec(loss, "check"), params=params, labels=labels, longest=longest)
+        return report(read_spec(loss, "check"), params=params, labels=labels, n=n)
     if isinstance(as_loss(loss, "check"), SpecLoss):
         given = None if loss.labels_open else loss.alphabet.labels
         return report(
             loss.spec,
             params={**loss.params_given, **params},
             labels=given if labels is None else labels,
-            longest=longest,
+            n=n,
         )
     must = "a loss of a file is needed: one in Python tells nothing of itself"
-    raise InputError(message("check", must, loss))
+    raise InputError("check", must, given=loss)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that doubles cannot hold are reported
@@ -162,7 +163,7 @@ def report(
     *,
     params: Mapping[str, Any] | None = None,
     labels: Labels = None,
-    longest: int | None = None,
+    n: int | None = None,
 ) -> Report:
     """The report on a loss file: results of its examples, sizes of machines, derived properties.
 
@@ -171,10 +172,10 @@ def report(
         params: parameters for the measurement; those without a default are also for examples that
             do not bind them.
         labels: the labels, where the file leaves them open.
-        longest: the greatest length to measure.
+        n: the greatest length to measure.
 
     >>> from fsmeu.losses.loss import read_spec
-    >>> result = report(read_spec("hamming"), longest=8)
+    >>> result = report(read_spec("hamming"), n=8)
     >>> result.holds, str(result.growth.states), result.properties.additive
     (True, 'n', True)
     """
@@ -185,8 +186,8 @@ def report(
     try:
         loss, assumed = loss_to_measure(spec, values, labels)
     except FsmeuError as error:
-        return replace(result, missing=str(error), bound=isinstance(error, _MissingError))
-    sizes = growth(loss, longest or LONGEST)
+        return replace(result, missing=error, bound=isinstance(error, _MissingError))
+    sizes = growth(loss, n or LONGEST)
     props, underived = None, ""
     try:
         props = properties(loss.bound)
@@ -194,7 +195,7 @@ def report(
         underived = str(error).splitlines()[0]
     proven = _determinism(loss.bound, sizes)
     result = replace(result, loss=loss, assumed=assumed, properties=props, underived=underived)
-    result = replace(result, methods_n=longest)
+    result = replace(result, methods_n=n)
     result = replace(result, growth=sizes, determinism=proven)
     return replace(result, **_clash(loss, props, sizes), **_redundant(loss, sizes))
 
@@ -340,6 +341,5 @@ def _assumed(spec: Spec, param: syntax.Param, size: int) -> Any:
             numbers.append(constant(expr, {}, spec))
     if not numbers:
         must = f"the parameter {param.name!r} has no default, and no example gives it"
-        remedy = f"Give it: --param {param.name}=VALUE, or {param.name}=VALUE in Python"
-        raise _MissingError(message(f"{spec.kind} {spec.name}", must, None, remedy))
+        raise _MissingError(f"{spec.kind} {spec.name}", must, remedy=give_param(param.name))
     return max(numbers)

@@ -35,7 +35,14 @@ def method_names(incomplete: str) -> list[str]:
     """Methods of deciding that begin with what was typed."""
     from fsmeu.decoding.choice import METHODS
 
-    return _beginning(("auto", *METHODS), incomplete)
+    return _beginning(("auto", "all", *METHODS), incomplete)
+
+
+def engine_names(incomplete: str) -> list[str]:
+    """Engines that begin with what was typed."""
+    from fsmeu.expectation.expect import ENGINES
+
+    return _beginning(ENGINES, incomplete)
 
 
 def classifier_names(incomplete: str) -> list[str]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
-from fsmeu.cli.failures import refuse
+from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, progress, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus
 from fsmeu.corpora.run import Data, Sink, Task, open_output, run
-from fsmeu.errors import one_of
+from fsmeu.errors import as_number, one_of
 from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
 
@@ -38,11 +39,26 @@ def check_corpus_options(options: CorpusAnswers, source: ModelSource) -> None:
 
 def check_run(options: CorpusRun) -> None:
     """Refuses numbers of processes that cannot be had, and what is no answer to bad records."""
-    one_of("--on-error", "it", options.on_error or "stop", ("stop", "skip"))
-    if options.jobs is not None and options.scheduler is not None:
-        must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
-        refuse("--jobs", must, "both")
-    checked_jobs("--jobs", options.jobs or 1)
+    one_of("corpus", "on_error", options.on_error or "stop", ("stop", "skip"))
+    _wanted_workers(options)
+
+
+class _Wanted(NamedTuple):
+    """The workers that were asked for: processes of this machine, or those of a scheduler."""
+
+    jobs: int
+    scheduler: str | None
+
+
+def _wanted_workers(options: CorpusRun) -> _Wanted:
+    text = "1" if options.jobs is None else options.jobs.strip()
+    number = as_number(text)
+    if number is not None:
+        return _Wanted(checked_jobs("corpus", number), None)
+    if ":" not in text:
+        must = "it must be a number of processes, or the address of a scheduler: tcp://host:8786"
+        refuse("--jobs", must, text or "nothing")
+    return _Wanted(1, text)
 
 
 def run_corpus(
@@ -53,14 +69,16 @@ def run_corpus(
     ``take`` gets the results, batch by batch.
     """
     done, begin = Counter[str](), monotonic()
-    jobs = workers("corpus", options.jobs or 1, options.scheduler)
-    with jobs as pool, progress("corpus", source.size) as tell:
+    with (
+        workers("corpus", *_wanted_workers(options)) as pool,
+        progress("corpus", source.size) as tell,
+    ):
         for results, faults, position in run(
             question, source, pool, options.on_error or "stop", last
         ):
             take(results)
             for fault in faults:
-                note(f"skipped: {fault}")
+                note(f"skipped: {worded(fault)}")
             proven = sum(bool(data.get("exact")) for data in results)
             done.update(records=len(results), proven=proven, bad=len(faults))
             rate = done["records"] / max(monotonic() - begin, 1e-9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import webbrowser
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -54,7 +53,6 @@ def draw_thing(
         unset="by the ending of -o",
         autocompletion=one_word_of("svg", "png", "pdf", "dot", "tex", "txt", "fst", "html"),
     ),
-    show: bool = option("--open", "Open the page in the browser."),
     given_z: bool = option("--given-z", "Leave out registers that read z alone; z stays free."),
     depth: int | None = option("--depth D", "Only the first D steps.", min=0),
     minimize: bool = option("--minimize", "Merge states that no continuation can tell apart."),
@@ -89,21 +87,15 @@ def draw_thing(
     if not is_loss and kind == "fst":
         must = "a machine file (fst) is made of a loss"
         refuse("draw", must, "a model", "Name a loss, or draw the model as a picture")
-    if show and (kind != "html" or picture or not is_loss or output in (None, _STDOUT)):
-        must = "it opens a page to explore a loss in, which must be written to a file"
-        refuse("--open", must, None, "Add -o FILE.html")
     if loss is not None and kind == "fst":
         _write_machine(inputs.load_loss(loss, binding), n, z, output, summed, minimize)
         return
     if loss is not None and is_loss and kind == "html" and not picture:
-        first = None
-        if source.probs is not None:
-            independent = inputs.read_model(opt.ModelSource(source.probs, None), loss)
-            first = [float(p) for p in independent.marginals()[:, 1]]
+        probs = None if source.probs is None else _probabilities(source.probs, loss)
+        length = n if n is not None else len(probs or ()) or _PAGE_N
         loaded = inputs.load_loss(loss, binding)
-        length = n if n is not None else len(first or ()) or _PAGE_N
-        page = explore_page(loaded, length, probs=first, limit=limit or _PAGE_LIMIT)
-        _write_page(page, output or _STDOUT, show)
+        page = explore_page(loaded, length, probs=probs, limit=limit or _PAGE_LIMIT)
+        _write_page(page, output or _STDOUT)
         return
     modelled = source.probs is not None or source.model is not None
     of_loss = {"n": n, "z": z, "given-z": given_z, "minimize": minimize, "summed": summed}
@@ -155,15 +147,19 @@ def _write_machine(
     out.note(f"{machine.name}: {size}, shift {machine.shift!r}")
 
 
-def _write_page(page: Page, output: str, show: bool) -> None:
+def _probabilities(typed: str, loss: str) -> list[float]:
+    """The probabilities of 1 with which a page begins."""
+    independent = inputs.read_model(opt.ModelSource(typed, None), loss)
+    return [float(p) for p in independent.marginals()[:, 1]]
+
+
+def _write_page(page: Page, output: str) -> None:
     """Writes the page in which a loss can be looked at, walked through and tried out."""
     if output == _STDOUT:
         out.write_output(_STDOUT, page.html.encode())
         return
     where = page.save(output)
     out.note(f"{page.name}: {where}")
-    if show:
-        webbrowser.open(Path(where).resolve().as_uri())
 
 
 def _model_subject(

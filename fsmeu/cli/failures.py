@@ -7,7 +7,6 @@ itself, 130 interrupted, 141 the reader of the output went away (as a shell repo
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +15,15 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from fsmeu.errors import FsmeuError, InputError, message, shorten, visible
+from fsmeu.errors import (
+    Argument,
+    FsmeuError,
+    InputError,
+    Wording,
+    message,
+    shorten,
+    visible,
+)
 
 BAD_INPUT = 2
 OUR_FAULT = 70
@@ -25,22 +32,71 @@ NO_READER = 141
 
 _DEBUG = "--debug"
 _NO_ARGUMENTS = "NoArgsIsHelpError"  # typer's, which has shown help
-# Advice of messages in terms of the command line: options where Python has parameters.
-_PHRASES = {
-    r'(Give|Load it with) types=\["NP", \.\.\.\] or labels=\[[^]]*\]': (
-        "Give --types NP,VP or --labels O,B-NP,I-NP"
-    ),
-    r"Give labels=\.\.\. when loading or building": "Give --labels, in the model's words",
-    r"Give model=\.\.\., or labels for z": "Give --probs or --model, or labels after --z",
-    r"Give n=3, or sequences z and y": "Add --n N, or --z Z and --y Y",
-    r'method="auto"': "--method auto",
-    r"Give (\w+)=VALUE": r"Give --param \1=VALUE",
+# Options in the place of arguments of Python.
+OPTIONS = {
+    "budget": "--budget",
+    "compile_summed": "draw --summed",
+    "depth": "--depth",
+    "engine": "--engine",
+    "given": "--given",
+    "given_z": "--given-z",
+    "gold": "--gold",
+    "input_format": "--input-format",
+    "jobs": "--jobs",
+    "keep": "--keep",
+    "label": "--label",
+    "labels": "--labels",
+    "limit": "--limit",
+    "method": "--method",
+    "model": "--model",
+    "n": "--n",
+    "on_error": "--on-error",
+    "pos_label": "--pos-label",
+    "resume": "--resume",
+    "scheduler": "--jobs",
+    "seconds": "--seconds",
+    "smooth": "--smooth",
+    "systems": "--system",
+    "types": "--types",
+    "y": "--y",
+    "z": "--z",
+}
+# What is typed behind them, where that is written otherwise than the value in Python.
+_TYPED = {
+    "labels": "O,B-NP,I-NP",
+    "method": "auto",
+    "model": "FILE",
+    "resume": "",
+    "types": "NP,VP",
 }
 
 
-def refuse(where: str, must: str, got: object = None, remedy: str = "") -> NoReturn:
-    """Ends the command with an InputError that is worded as ``sentence`` words it."""
-    raise InputError(message(where, must, got, remedy))
+def option_of(argument: Argument) -> str:
+    """The option in the place of an argument, and what could follow it where a value is named.
+
+    >>> option_of(Argument("labels")), option_of(Argument("labels", '["A", "B"]'))
+    ('--labels', '--labels O,B-NP,I-NP')
+    >>> option_of(Argument("k", "2", of_loss=True))
+    '--param k=2'
+    """
+    if argument.of_loss:
+        return f"--param {argument}"
+    if argument.name not in OPTIONS:
+        return str(argument)
+    value = _TYPED.get(argument.name, argument.value) if argument.value else ""
+    return f"{OPTIONS[argument.name]} {value}".rstrip()
+
+
+def worded(text: object) -> str:
+    """An error or a text of the library with options in the place of arguments."""
+    if isinstance(text, FsmeuError):
+        return text.sentence(option_of)
+    return text.reworded(option_of) if isinstance(text, Wording) else str(text)
+
+
+def refuse(where: str, must: str, given: object = None, remedy: str = "") -> NoReturn:
+    """Ends the command with an InputError."""
+    raise InputError(where, must, given=given, remedy=remedy)
 
 
 class Guarded(TyperGroup):
@@ -64,23 +120,12 @@ class Guarded(TyperGroup):
             return super().invoke(ctx)
 
 
-def as_typed(message: str) -> str:
-    """The message with advice for those who type commands.
-
-    >>> as_typed("loss pk: the parameter 'k' has no default. Give k=VALUE.")
-    "loss pk: the parameter 'k' has no default. Give --param k=VALUE."
-    """
-    for phrase, instead in _PHRASES.items():
-        message = re.sub(phrase, instead, message)
-    return message
-
-
 @contextmanager
 def _in_words(debug: bool) -> Iterator[None]:
     """A context that ends the command with one sentence on stderr when an exception is raised."""
     try:
         if sys.stdout is None:
-            raise InputError(message("standard output", "it must be open"))
+            raise InputError("standard output", "it must be open")
         try:
             yield
         finally:
@@ -104,7 +149,7 @@ def _in_words(debug: bool) -> Iterator[None]:
 
 def _explain(error: Any) -> tuple[str, int]:
     if isinstance(error, FsmeuError):
-        return as_typed(str(error)), BAD_INPUT
+        return worded(error), BAD_INPUT
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
         words = context.command_path.split()[1:] if context is not None else []

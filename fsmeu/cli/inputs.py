@@ -12,7 +12,7 @@ from fsmeu.checking.examples import labels_in
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import Binding, ModelSource
 from fsmeu.corpora.records import conditioned
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN, read_array, read_text
 from fsmeu.fst.alphabet import Alphabet, Label, as_labels
@@ -46,7 +46,7 @@ def _path(name: str) -> Path:
     try:
         return Path(name).expanduser()
     except RuntimeError as error:
-        raise InputError(message(name, "there is no such home folder")) from error
+        raise InputError(name, "there is no such home folder") from error
 
 
 def load_loss(name: str, binding: Binding) -> SpecLoss:

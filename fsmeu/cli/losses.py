@@ -25,7 +25,7 @@ from fsmeu.checking.report import Report, register_facts, report
 from fsmeu.cli import inputs
 from fsmeu.cli import options as opt
 from fsmeu.cli.completion import loss_names
-from fsmeu.cli.failures import refuse
+from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import emit, line, note, print_json, screen, write_output
 from fsmeu.errors import visible
@@ -110,7 +110,7 @@ def check(
         refuse("--n", must, n, "--sizes measures any one length")
     spec = inputs.read_loss_file(loss)
     labels = inputs.choose_labels(binding, spec.scheme)
-    result = report(spec, params=inputs.choose_params(binding.param), labels=labels, longest=n)
+    result = report(spec, params=inputs.choose_params(binding.param), labels=labels, n=n)
     if as_json:
         print_json(report_data(result))
     else:
@@ -172,7 +172,7 @@ def _print_report(report: Report) -> None:
     verdict = f"\n{holding} of {len(report.examples)} examples hold."
     line(f"{verdict if report.examples else 'There are no examples in the file.'}\n")
     if report.growth is None:
-        line(f"Not measured: {report.missing}", wrap=True)
+        line(f"Not measured: {worded(report.missing)}", wrap=True)
         return
     line(f"Derived with {measured_with(report)}:", wrap=True)
     rows = facts(report)

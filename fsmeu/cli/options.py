@@ -16,7 +16,7 @@ from typing import Any, get_type_hints
 
 import typer
 
-from fsmeu.cli.completion import Completer, loss_names, one_word_of
+from fsmeu.cli.completion import Completer, engine_names, loss_names, one_word_of
 
 
 class LazyModule(ModuleType):
@@ -102,7 +102,10 @@ LABELS = option(
     "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
 )
 ENGINE = option(
-    "--engine NAME", "auto walks the composition layer by layer, openfst builds it.", "auto"
+    "--engine NAME",
+    "auto walks the composition layer by layer, openfst builds it.",
+    "auto",
+    autocompletion=engine_names,
 )
 KEEP = option("--keep L", "Follow only the L most probable states of each layer.", min=1)
 JSON = option("--json", "Print one JSON document instead.")
@@ -148,9 +151,11 @@ class CorpusRun:
         unset="by the ending",
         autocompletion=one_word_of("jsonl", "conll"),
     )
-    jobs: int | None = option("--jobs -j N", "Number of processes.", unset="1", min=1)
-    scheduler: str | None = option(
-        "--scheduler ADDRESS", "The Dask scheduler whose workers compute, as in tcp://host:8786."
+    jobs: str | None = option(
+        "--jobs -j N",
+        "Number of processes; or the address of a Dask scheduler whose workers compute, as in "
+        "tcp://host:8786.",
+        unset="1",
     )
     on_error: str | None = option(
         "--on-error stop|skip",
@@ -185,10 +190,10 @@ class ExampleFormat:
         "csv: the column of the label, by name or counted from 1; A,B,C for several labels.",
         unset="the last column",
     )
-    form: str | None = option(
+    input_format: str | None = option(
         "--input-format NAME",
-        "What the file is: svmlight, csv or npz; conll for sentences.",
+        "What the file is: svmlight, whose features count from 1, svmlight0, from 0, csv or npz; "
+        "conll for sentences.",
         unset="by the ending",
-        autocompletion=one_word_of("svmlight", "csv", "npz", "conll"),
+        autocompletion=one_word_of("svmlight", "svmlight0", "csv", "npz", "conll"),
     )
-    zero_based: bool = option("--zero-based", "svmlight: features are counted from 0, not from 1.")

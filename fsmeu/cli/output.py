@@ -123,9 +123,9 @@ def file_for(option: str, name: str | Path) -> Path:
 def folder_for(option: str, path: Path) -> Path:
     """The path of a folder to write into, which is made unless it is there."""
     if path.exists() and not path.is_dir():
-        refuse(option, f"{option} must name a folder", f"the file {path}")
+        refuse(option, "it must name a folder", f"the file {path}")
     if path.suffix and not path.exists():
-        must = f"{option} must name a folder, into which files are written"
+        must = "it must name a folder, into which files are written"
         refuse(option, must, str(path), f"Give a name without an ending, such as {path.stem}")
     _in_folder(option, path).mkdir(exist_ok=True)
     return path

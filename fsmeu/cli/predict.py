@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats
 from fsmeu.cli import options as opt
-from fsmeu.cli.failures import refuse
+from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import (
@@ -32,7 +31,7 @@ from fsmeu.cli.output import (
 from fsmeu.corpora.records import inputs_and_tags, read_sentences, written
 from fsmeu.corpora.score import tag_scores
 from fsmeu.drawing.plots import plot_threshold, save_plot
-from fsmeu.errors import FsmeuError, InputError, message, one_of
+from fsmeu.errors import FsmeuError, InputError, one_of
 from fsmeu.losses.loss import load
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ _ELSEWHERE = {
     "loss": "LOSS",
     "loss_params": "--param",
     "pos_label": "--pos-label",
-    "random_state": "--seed",
 }
 
 
@@ -215,7 +213,7 @@ def build_classifier(
     except (ValueError, AttributeError) as error:
         must = str(error) if isinstance(error, ValueError) else "parameters need their estimator"
         remedy = "For example: --set estimator=LogisticRegression --set estimator__C=0.1"
-        raise InputError(message(f"--set, {name}", must, None, remedy)) from None
+        raise InputError(f"--set, {name}", must, remedy=remedy) from None
 
 
 def check_set(where: str, key: str) -> None:
@@ -247,18 +245,13 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
         try:
             with progress(doing, total) as tell:
                 yield tell
-        except FsmeuError as error:
-            error.args = (_with_options(str(error)),)
+        except FsmeuError:
             raise
         except (ValueError, TypeError) as error:
-            raise InputError(message(where, str(error).strip().partition("\n")[0])) from error
-    for text in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
-        note(f"warning: {_with_options(text)}")
-
-
-def _with_options(text: str) -> str:
-    """The text with the option in the place of the parameter of that name."""
-    return re.sub(r"\bpos_label\b=?", lambda name: "--pos-label" + " " * (name[0][-1] == "="), text)
+            raise InputError(where, str(error).strip().partition("\n")[0]) from error
+    texts = [worded(warning.message.args[0]) for warning in caught]  # type: ignore[union-attr]
+    for text in dict.fromkeys(text.partition("\n")[0] for text in texts):
+        note(f"warning: {text}")
 
 
 def checked_decision_plot(name: str | None, labels: NDArray[Any] | None) -> Path | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.progress_bar import ProgressBar
@@ -74,27 +74,14 @@ def expect_value(
     columns, the one that --column names).
     """
     check_corpus_options(typed, source)
+    asked = _Asked(loss, binding, given)
     if typed.corpus is not None:
         if z is not None:
             refuse("Z", "the records of a corpus have their own hypotheses", z)
         if engine != "auto" or keep is not None or levels or plot is not None:
             must = "--engine, --keep, --levels and --plot are for one hypothesis and model"
             refuse("--corpus", must)
-
-        def ask(form: str) -> ModelQuestion:
-            if form == "conll" and column is None:
-                must = "the column of the hypothesis must be given for a corpus in columns"
-                refuse("--column", must, "none", "For example: --column 3")
-            if form != "conll" and column is not None:
-                refuse("--column", "it is for a corpus in columns", form)
-            condition, loaded = read_constraint("--given", given), load_loss(loss, binding)
-            places = RecordFields("", (str(column or "z"),))
-            return ModelQuestion("expect", loaded, form, places, given=condition)
-
-        show = as_line if as_json else lambda data: repr(data["value"])
-        totals = answer_corpus(ask, typed, loss, show)
-        if totals["bad"] or typed.output is not None:
-            out.note(f"{totals['records']:,} records, {totals['bad']:,} bad ones skipped")
+        _expect_corpus(asked, typed, column, as_json)
         return
     if column is not None:
         refuse("--column", "it needs --corpus FILE")
@@ -102,7 +89,7 @@ def expect_value(
         refuse("Z", "a hypothesis Z is needed, unless there is a --corpus", "none")
     picture = out.checked_picture(plot)
     label_model = read_model(source, loss, given)
-    loaded = load_loss(loss, binding)
+    loaded = asked.loaded()
     alphabet = fitted(loaded, label_model, "expect", further_tags(loaded, words(z)))[0].alphabet
     answer = expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=keep)
     if picture is not None:
@@ -111,12 +98,55 @@ def expect_value(
     outputs = answer.outputs if keep is None and len(z) <= _MOST_LABELS else {}
     if as_json:
         out.print_json({**_expectation_data(answer, levels), "outputs": outputs})
-        return
+    else:
+        _print_expectation(answer, levels, keep is not None, outputs)
+
+
+class _Asked(NamedTuple):
+    """A loss as it was typed, and the condition on models."""
+
+    loss: str
+    binding: opt.Binding
+    given: str | None
+
+    def loaded(self) -> SpecLoss:
+        """The loss with its parameters and labels."""
+        return load_loss(self.loss, self.binding)
+
+    def condition(self) -> Any:
+        """The sequences that models are conditioned on; None for all."""
+        return read_constraint("--given", self.given)
+
+
+def _expect_corpus(
+    asked: _Asked, typed: opt.CorpusAnswers, column: int | None, as_json: bool
+) -> None:
+    """Prints or writes a value for each record of a corpus."""
+
+    def ask(form: str) -> ModelQuestion:
+        if form == "conll" and column is None:
+            must = "the column of the hypothesis must be given for a corpus in columns"
+            refuse("--column", must, "none", "For example: --column 3")
+        if form != "conll" and column is not None:
+            refuse("--column", "it is for a corpus in columns", form)
+        places = RecordFields("", (str(column or "z"),))
+        return ModelQuestion("expect", asked.loaded(), form, places, given=asked.condition())
+
+    show = as_line if as_json else lambda data: repr(data["value"])
+    totals = answer_corpus(ask, typed, asked.loss, show)
+    if totals["bad"] or typed.output is not None:
+        out.note(f"{totals['records']:,} records, {totals['bad']:,} bad ones skipped")
+
+
+def _print_expectation(
+    answer: Expectation, levels: bool, pruned: bool, outputs: Mapping[str, float]
+) -> None:
+    """Prints the value or the levels; bounds of a pruned one and further outputs on stderr."""
     if levels:
         _print_levels(answer.levels)
     else:
         out.line(repr(float(answer.value)))
-    if keep is not None and not levels:
+    if pruned and not levels:
         lower, upper, kept = (float(x) for x in (answer.lower, answer.upper, answer.kept))
         out.note(f"{lower!r} <= truth <= {upper!r}, probability kept: {kept!r}")
     for name, value in outputs.items():
@@ -159,14 +189,14 @@ def decode_labels(
     loss: str = opt.LOSS,
     method: str = option(
         "--method NAME",
-        "How to decide; auto takes what the loss and model allow.",
+        "How to decide; auto takes what the loss and model allow. A table of several: all, or "
+        "names with commas between them.",
         "auto",
         autocompletion=method_names,
     ),
     given: str | None = opt.GIVEN,
     constraint: str | None = opt.CONSTRAINT,
     explain: bool = option("--explain", "Say which property chose the method."),
-    compare: bool = option("--compare", "A table of all methods, or of those in --method."),
     keep: int | None = opt.KEEP,
     budget: int = option("--budget B", "Work, as a number of candidates tried.", CANDIDATES, min=1),
     seconds: float | None = option(
@@ -181,46 +211,37 @@ def decode_labels(
     """Print the label sequence with the highest expected utility, or the lowest expected loss.
 
     Under one model the labels and their expected value are printed; with --corpus a line for each
-    sequence. Whether the decision is proven best is said by --explain, --json and --compare.
+    sequence. Whether the decision is proven best is said by --explain and --json, and in the
+    table of several methods.
     With --engine openfst, explicit machines are composed and searched: by the methods additive,
     counting, viterbi, ranking and exhaustive, which apply where those of the default engine do.
     """
     allowed = read_constraint("--constraint", constraint)
     options: dict[str, Any] = {"constraint": allowed, "keep": keep, "budget": budget}
-    options["seconds"] = seconds
+    options |= {"seconds": seconds, "engine": engine}
     check_corpus_options(typed, source)
     explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
-    options["engine"] = engine
+    methods = words(method)
+    several = method == "all" or len(methods) > 1
     if draw is not None and not explicit:
         must = "--draw shows the machine that was searched, which only --engine openfst builds"
         refuse("decode", must, None, "Add --engine openfst")
-    if draw is not None and (compare or typed.corpus is not None):
+    if draw is not None and (several or typed.corpus is not None):
         must = "--draw shows one decision, under the model of --probs or --model"
-        refuse("decode", must, "--compare" if compare else "--corpus")
+        refuse("decode", must, f"--method {method}" if several else "--corpus")
     picture = None if draw is None else out.file_for("--draw", draw)
+    asked = _Asked(loss, binding, given)
     if typed.corpus is not None:
-        if compare:
+        if several:
             must = "methods are compared under one model, given by --probs or --model"
-            refuse("--compare", must, "--corpus")
-
-        def ask(form: str) -> ModelQuestion:
-            options["method"] = one_of("decode", "method", method, ["auto", *METHODS])
-            condition, loaded = read_constraint("--given", given), load_loss(loss, binding)
-            return ModelQuestion(
-                "decode", loaded, form, RecordFields(""), explain, options, condition
-            )
-
-        totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)
-        if not as_json or typed.output is not None or totals["bad"]:
-            more = f", {totals['bad']:,} bad records skipped" if totals["bad"] else ""
-            out.note(
-                f"{totals['records']:,} sequences, {totals['proven']:,} decisions proven best{more}"
-            )
+            refuse("--method", must, "--corpus")
+        options["method"] = one_of("decode", "method", method, ["auto", *METHODS])
+        _decode_corpus(asked, typed, options, explain, as_json)
         return
     label_model = read_model(source, loss, given)
-    loaded = load_loss(loss, binding)
-    if compare:
-        named = None if method == "auto" else words(method)
+    loaded = asked.loaded()
+    if several:
+        named = None if method == "all" else methods
         _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
         return
     options["method"] = method
@@ -236,6 +257,28 @@ def decode_labels(
     out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
     for text in explanation.values():
         out.line(text, wrap=True)
+
+
+def _decode_corpus(
+    asked: _Asked,
+    typed: opt.CorpusAnswers,
+    options: dict[str, Any],
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Prints or writes a decision for each record of a corpus."""
+
+    def ask(form: str) -> ModelQuestion:
+        places = RecordFields("")
+        loaded = asked.loaded()
+        condition = asked.condition()
+        return ModelQuestion("decode", loaded, form, places, explain, options, condition)
+
+    totals = answer_corpus(ask, typed, asked.loss, as_line if as_json else _text_line)
+    if not as_json or typed.output is not None or totals["bad"]:
+        more = f", {totals['bad']:,} bad records skipped" if totals["bad"] else ""
+        counts = f"{totals['records']:,} sequences, {totals['proven']:,} decisions proven best"
+        out.note(f"{counts}{more}")
 
 
 def _drawn(loss: SpecLoss, model: Model, decision: Decision, allowed: Any) -> Drawing:
@@ -275,7 +318,7 @@ def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
     out.emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
     refused = [row.refused for row in rows if row.refused]
     for text in ["", *refused] if refused else []:
-        out.line(text and text.partition(". Use method=")[0] + ".", wrap=True)
+        out.line(text, wrap=True)
 
 
 def _compared_data(row: Compared) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -13,27 +12,27 @@ from typing import Any
 
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
-from fsmeu.cli.completion import loss_names, one_word_of
+from fsmeu.cli.completion import loss_names
 from fsmeu.cli.corpus import check_run, corpus_source, run_corpus
-from fsmeu.cli.failures import refuse
+from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.inputs import choose_labels, choose_params, read_loss_file, words
 from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
 from fsmeu.corpora.records import LineError, RecordFields, blocks, format_of, read_record
 from fsmeu.drawing.plots import plot_intervals, save_plot
-from fsmeu.errors import InputError, one_of
+from fsmeu.errors import FsmeuError, InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
 from fsmeu.fst.alphabet import BINARY
+from fsmeu.fst.tags import GIVE_TAGS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.models import calibrate as find_temperature
 
 MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
-_FORMS = ("json", "csv")
+_ENDINGS = (".json", ".csv")
 _AUTO = "k=auto"
-_LABELS_ADVICE = re.compile(r"Give types=.*?\.(?= |$)")
-_OTHER_PLACES = "Choose other places with --gold and --system, or another loss."
+_OTHER_PLACES = "Choose other places with --gold and --system, or another loss"
 
 
 def score_corpus(
@@ -52,15 +51,15 @@ def score_corpus(
     gold: str | None = option(
         "--gold WHERE",
         "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
-        "backwards) or name.",
+        "backwards).",
         unset="y, or column -2",
     ),
     system: list[str] | None = option(
         "--system -s WHERE",
-        "Decisions that the corpus holds, a key or column as for --gold. Repeatable.",
+        "Decisions that the corpus holds, a key or column as for --gold; a name for them may stand "
+        "before it, as in crf=3. Repeatable.",
         unset="column -1 where there is nothing else",
     ),
-    columns: str | None = option("--columns A,B,...", "Names for the columns, from the first on."),
     decide: str = option(
         "--decide A,B,...",
         "How models decide: viterbi (the most probable sequence), marginal (the most probable "
@@ -82,13 +81,7 @@ def score_corpus(
     ),
     seed: int = opt.SEED,
     output: str | None = option(
-        "--output -o FILE", "A .json or .csv file for the scores; - for standard output."
-    ),
-    form: str | None = option(
-        "--format -f NAME",
-        "json or csv.",
-        unset="by the ending of -o; a table without it",
-        autocompletion=one_word_of(*_FORMS),
+        "--output -o FILE", "A .json or .csv file for the scores.", unset="tables are printed"
     ),
     plot: str | None = option("--plot FILE", "Plot values and intervals (.png, .pdf or .svg)."),
     as_json: bool = opt.JSON,
@@ -103,22 +96,16 @@ def score_corpus(
     that are summed over sentences. Intervals hold 95 of 100 bootstrap draws of sentences; the
     same draws are used for all, and differences are paired.
     """
-    if as_json and (form, output) != (None, None):
-        must = "--json prints a document; a file or a format is given by --output and --format"
+    if as_json and output is not None:
+        must = "scores are printed as a document by --json, or written to the file of --output"
         refuse("--json", must, "both", "Leave one out")
-    written, place = _checked_form("json" if as_json else form, output)
-    picture = out.checked_picture(plot, "--format csv gives the numbers")
+    place = None if output is None else _checked_output(output)
+    picture = out.checked_picture(plot, "-o FILE.csv gives the numbers")
     kind = format_of(file, typed.input_format)
     check_run(typed)
-    if columns is not None and kind != "conll":
-        refuse("--columns", "it is for a corpus in columns", kind)
-    places = RecordFields(
-        gold or None, tuple(dict.fromkeys(system or ())), tuple(words(columns or ""))
-    )
+    places = RecordFields(gold or None, tuple(dict.fromkeys(system or ())))
     params = _with_k(binding.param or [], file, kind, places)
-    ways = tuple(one_of("--decide", "each", word, score.WAYS) for word in words(decide))
-    if not ways:
-        refuse("--decide", f"some of {', '.join(score.WAYS)} must be given", "none")
+    ways = _checked_ways(decide)
     loaded = _load(losses, opt.Binding(params, binding.labels, binding.types))
     condition = read_constraint("--given", given)
     temperature = None
@@ -127,16 +114,7 @@ def score_corpus(
             refuse("--calibrate", "it must not be the corpus that is scored", calibrate)
         temperature = _temperature(calibrate, typed.input_format, places, condition)
     question = score.ScoreQuestion(loaded, kind, places, ways, condition, temperature, by_type)
-    tally = score.Tally()
-    try:
-        with corpus_source(file) as source:
-            skipped = run_corpus(question, typed, source, tally.add)["bad"]
-    except InputError as error:
-        raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
-    if skipped:
-        out.note(f"{len(tally.n):,} records, {skipped:,} bad ones skipped")
-    if "corpus" in ways:
-        _decide_whole(tally, loaded)
+    tally = _tallied(question, typed, file)
     chosen = "viterbi" if "viterbi" in tally.decisions else next(iter(tally.decisions), "")
     if baseline is not None and tally.decisions:
         chosen = one_of("--baseline", "it", baseline, tally.decisions)
@@ -146,16 +124,12 @@ def score_corpus(
     facts |= {"seed": seed, "baseline": chosen, "params": choose_params(params)}
     facts |= {} if temperature is None else {"temperature": temperature}
     types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
-    if written == "csv":
-        text = io.StringIO()
-        writer = csv.DictWriter(text, score.HEADS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        out.write_output(place, text.getvalue())
-    elif written == "json":
-        document = {**facts, "scores": rows}
-        document |= {"types": types} if by_type else {}
-        out.write_output(place, json.dumps(document, allow_nan=False) + "\n")
+    document = {**facts, "scores": rows, **({"types": types} if by_type else {})}
+    if place is not None:
+        is_csv = place.suffix.lower() == ".csv"
+        out.write_output(place, _csv_text(rows) if is_csv else _json_text(document))
+    elif as_json:
+        out.print_json(document)
     else:
         _print_tables(facts, rows)
         _print_types(types)
@@ -163,20 +137,48 @@ def score_corpus(
         _plot_scores(picture, rows)
 
 
-def _checked_form(form: str | None, output: str | None) -> tuple[str, Path]:
-    """The format of the scores, "" for tables, and their file; checked before the work."""
-    if form is not None:
-        one_of("--format", "it", form, _FORMS)
-    if output in (None, STDIN):
-        if output is not None and form is None:
-            refuse("score", "on standard output, the format must be given: --format")
-        return form or "", Path(STDIN)
-    place = out.file_for("--output", str(output))
-    kind = form or place.suffix.lstrip(".").lower()
-    if kind not in _FORMS:
-        must = "it must be a file that ends in .json or .csv"
-        refuse("--output", must, output, "Rename it, or add --format csv")
-    return kind, place
+def _tallied(question: score.ScoreQuestion, typed: opt.CorpusRun, file: str) -> score.Tally:
+    """The scores of all records of a corpus, and of decisions for it as a whole."""
+    tally = score.Tally()
+    try:
+        with corpus_source(file) as source:
+            skipped = run_corpus(question, typed, source, tally.add)["bad"]
+    except FsmeuError as error:
+        raise error.but(remedy=_OTHER_PLACES) if error.remedy == GIVE_TAGS else error from None
+    if skipped:
+        out.note(f"{len(tally.n):,} records, {skipped:,} bad ones skipped")
+    if score.CORPUS in question.ways:
+        _decide_whole(tally, question.losses)
+    return tally
+
+
+def _checked_output(name: str) -> Path:
+    """The file for the scores; checked before the work."""
+    place = out.file_for("--output", name)
+    if place.suffix.lower() not in _ENDINGS:
+        must = f"it must be a file that ends in {' or '.join(_ENDINGS)}"
+        refuse("--output", must, name, "Rename it; --json prints a document")
+    return place
+
+
+def _checked_ways(decide: str) -> tuple[str, ...]:
+    """The ways in which models decide."""
+    ways = tuple(one_of("--decide", "each", word, score.WAYS) for word in words(decide))
+    if not ways:
+        refuse("--decide", f"some of {', '.join(score.WAYS)} must be given", "none")
+    return ways
+
+
+def _csv_text(rows: Sequence[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, score.HEADS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    return json.dumps(document, allow_nan=False) + "\n"
 
 
 def _with_k(params: list[str], name: str, form: str, places: RecordFields) -> list[str]:
@@ -211,8 +213,7 @@ def _temperature(
                 item = read_record(record, form, places, condition)
             except InputError as error:
                 line = error.line if isinstance(error, LineError) else record.line
-                text = f"--calibrate, line {line}: {error}"
-                raise InputError(text) from None
+                raise error.within(f"--calibrate, line {line}") from None
             if item.model is None:
                 refuse("--calibrate", "each record must have a model", f"none in line {item.line}")
             models.append(item.model)
@@ -254,8 +255,8 @@ def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
             tell(text=note)
 
         for name, decision in score.decide_whole(tally, losses, bounds):
-            if isinstance(decision, str):
-                out.note(f"{name}: {decision}")
+            if isinstance(decision, FsmeuError):
+                out.note(f"{name}: {worded(decision)}")
             else:
                 gap = "proven best" if decision.exact else f"within {decision.gap:.1g}"
                 out.note(f"{name}: expected {decision.value:.6f}, {gap} under the models")

@@ -20,7 +20,7 @@ from fsmeu.cli.output import Tell, emit, file_for, write_output
 from fsmeu.corpora.records import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
-from fsmeu.errors import one_of
+from fsmeu.errors import check_int, one_of
 
 if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
@@ -34,20 +34,8 @@ online_learners, sets = (
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
 _Files = tuple[str, str | None]  # to train with and to test with
+_TEMPLATES = "templates"  # of taggers, which hold a Searn
 _WITHIN = ("bits", "crossed", "checkpoint", "verbose")  # parameters that taggers set themselves
-
-
-@dataclass(frozen=True)
-class _Tagger:
-    """The options of taggers."""
-
-    panel = "Taggers"
-    templates: str | None = option(
-        "--templates -t NAME",
-        "chunking, names or words; or a file with a template such as 'pos[-1] pos[0]' on each line "
-        "('cross word[0]' is crossed with the tag before).",
-        unset="chunking, or words where there is one column",
-    )
 
 
 @dataclass(frozen=True)
@@ -67,7 +55,6 @@ class _Online:
 def train(
     reading: opt.ExampleFormat,
     stream: _Online,
-    tagger: _Tagger,
     losses: list[str] | None = argument(
         "LOSS",
         "What is minimised, or maximised: a built-in loss or the path of a loss file. Left out, "
@@ -91,9 +78,11 @@ def train(
     param: list[str] | None = opt.PARAM,
     settings: list[str] | None = option(
         "--set NAME=VALUE",
-        "A parameter of the classifier, such as estimator=LogisticRegression; of its estimator, as "
-        "in estimator__C=0.1; of a tagger, as in iterations=5, space=right-to-left, or "
-        "learner=logistic-argmin, which does not weigh mistakes by their costs. Repeatable.",
+        "A parameter of the classifier, such as estimator=LogisticRegression or random_state=1 (0 "
+        "if not given); of its estimator, as in estimator__C=0.1; of a tagger, as in iterations=5, "
+        "space=right-to-left, learner=logistic-argmin, which does not weigh mistakes by their "
+        "costs, or templates=FILE, with a template such as 'pos[-1] pos[0]' on each line ('cross "
+        "word[0]' is crossed with the tag before), or chunking, names or words. Repeatable.",
     ),
     pos_label: str | None = option(
         "--pos-label LABEL",
@@ -108,14 +97,13 @@ def train(
         "Plot the value on --test against the threshold on the scores; or with --online the "
         "measure against examples seen (.csv and .json as well).",
     ),
-    seed: int = opt.SEED,
     list_all: bool = option("--list", "List the classifiers and end.", is_eager=True),
     as_json: bool = opt.JSON,
 ) -> None:
     """Train a classifier or a tagger, write it to a file, and say what it has seen.
 
     The file is read by 'fsmeu predict', and by fsmeu.learning.saving.load in Python; it holds no
-    code. The same seed gives the same model.
+    code. The same random_state gives the same model.
     """
     if list_all:
         _print_classifiers(stream.online, as_json)
@@ -126,31 +114,34 @@ def train(
         refuse("train", "one loss and one FILE are given", " ".join([*(losses or ()), file]))
     loss = shared.ChosenLoss(losses[0] if losses else None, choose_params(param))
     chosen = shared.parameters(settings)
+    seed = check_int("--set", "random_state", chosen.pop("random_state", 0), least=0)
     place = None if output is None else file_for("--output", output)
     if place is None and not stream.online:
         refuse("train", "--output MODEL.npz must be given")
+    files = (file, test)
     columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
-    if reading.form == "conll" or (columns and reading.form is None):
+    if reading.input_format == "conll" or (columns and reading.input_format is None):
         wrong = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", wrong)
         assert place is not None
         given = {"random_state": seed, "pos_label": pos_label}
-        model = _Untrained(tagger.templates, loss, chosen, given)
-        summary = _train_tagger((file, test), place, model)
+        _print_summary(_train_tagger(files, place, _Untrained(loss, chosen, given)), as_json)
+    elif stream.online:
+        learners = _online_learners(classifier or ["FOFOClassifier"], chosen, loss)
+        places = (place, plot)
+        _stream(files, reading, learners, stream, seed, places, as_json, pos_label)
     else:
-        _check_others("a classifier", {"--templates": tagger.templates})
-        if stream.online:
-            learners = _online_learners(classifier or ["FOFOClassifier"], chosen, loss)
-            places = (place, plot)
-            _stream((file, test), reading, learners, stream, seed, places, as_json, pos_label)
-            return
         if len(classifier or ()) > 1:
             refuse("--classifier", "one is trained", len(classifier or ()))
         assert place is not None
         name = (classifier or ["DTAClassifier"])[0]
         estimator = shared.build_classifier(name, shared.classifiers(), chosen, loss)
         shared.seed_all(estimator.set_params(pos_label=pos_label), seed)
-        summary = _train_classifier(estimator, (file, test), reading, place, plot)
+        _print_summary(_train_classifier(estimator, files, reading, place, plot), as_json)
+
+
+def _print_summary(summary: dict[str, Any], as_json: bool) -> None:
+    """Prints what was learned from, and how good it is on other examples."""
     tests = summary.get("test", {})
     rows: list[list[str]] = [
         [key, ", ".join(map(str, value)) if isinstance(value, list) else str(value)]
@@ -172,13 +163,11 @@ class _Untrained(NamedTuple):
     """What is known of a tagger before its sentences are read.
 
     Attributes:
-        templates: the name or file of its templates; None for those that fit the sentences.
         loss: its loss; the name None for the one that fits the tags.
-        params: parameters of ``Searn`` by --set.
+        params: by --set, parameters of ``Searn``, and the name or file of "templates".
         given: its parameters that have options.
     """
 
-    templates: str | None
     loss: shared.ChosenLoss
     params: dict[str, Any]
     given: dict[str, Any]
@@ -189,9 +178,11 @@ def _train_tagger(files: _Files, place: Path, wanted: _Untrained) -> dict[str, A
     inputs, tags = inputs_and_tags(read_sentences(files[0], least=2))
     test = None if files[1] is None else inputs_and_tags(read_sentences(files[1], least=2))
     chunks = are_chunk_tags(tags)
-    templates = wanted.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
+    usual = "chunking" if len(inputs[0][0]) > 1 else "words"
+    templates = str(wanted.params.get(_TEMPLATES, usual))
     loss = wanted.loss.name or ("chunk_fscore" if chunks else "hamming")
     params = {"space": "word-at-a-time" if chunks else "left-to-right", **wanted.params}
+    params.pop(_TEMPLATES, None)
     given = {**wanted.given, "loss_params": wanted.loss.params or None}
     model = _build_tagger(templates, loss, params, given)
     begin = process_time()
@@ -219,7 +210,7 @@ def _build_tagger(templates: str, loss: str, params: dict[str, Any], given: dict
     kept = [name for name in takes if name not in (*given, "loss", *_WITHIN)]
     for key in params:
         shared.check_set("--set", key)
-        one_of("--set", "a parameter", key, kept)
+        one_of("--set", "a parameter", key, [*kept, _TEMPLATES])
     estimator = shared.searn.Searn(loss, **given, **params)
     features = sets.template_set(templates)
     if templates in sets.SETS:

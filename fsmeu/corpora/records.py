@@ -22,7 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
-from fsmeu.errors import FsmeuError, InputError, as_number, message, one_of
+from fsmeu.errors import Argument, FsmeuError, InputError, as_number, one_of, wording
 from fsmeu.files import OBJECTS, STDIN, open_input, read_bytes, readable, unpacked
 from fsmeu.fst.alphabet import Label, as_labels
 from fsmeu.fst.tags import KINDS, is_tag
@@ -63,7 +63,7 @@ def open_corpus(name: str | Path) -> Iterator[Source]:
 def format_of(name: str, chosen: str | None) -> str:
     """The format of a corpus: the one that was chosen, or what the ending of the name says."""
     if chosen is not None:
-        return one_of("--input-format", "the format", chosen, ("jsonl", "conll"))
+        return one_of("corpus", "input_format", chosen, ("jsonl", "conll"))
     return "conll" if Path(name.removesuffix(".gz")).suffix.lower() in _COLUMNS else "jsonl"
 
 
@@ -118,8 +118,8 @@ def blocks(source: Source, form: str) -> Iterator[list[Record]]:
 class LineError(InputError):
     """A fault of one line of a corpus; it carries ``line``, from 1, which the caller adds."""
 
-    def __init__(self, message: str, line: int) -> None:
-        super().__init__(message)
+    def __init__(self, where: str, must: str, line: int, given: object = None) -> None:
+        super().__init__(where, must, given=given)
         self.line = line
 
 
@@ -128,12 +128,16 @@ class RecordFields(NamedTuple):
 
     The reference is "y", or the last column but one, where it is None: the only decision without
     systems and models is then the last column, as conlleval reads it. Where it is "" there is none,
-    and there must be a model. ``names`` are those of columns.
+    and there must be a model. A system is its place, or NAME=PLACE.
     """
 
     gold: str | None = None
     systems: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+
+    def system_places(self) -> dict[str, str]:
+        """The key or column of each system by its name."""
+        parts = [text.rpartition("=") for text in self.systems]
+        return {name or place: place for name, _, place in parts}
 
 
 class Item(NamedTuple):
@@ -153,7 +157,7 @@ def record_object(record: Record, example: str = '{"probs": [0.2, 0.9]}') -> dic
     text = _text(record)
     if text.lstrip()[:1] != "{":
         must = f"each line must be a JSON object, such as {example}"
-        raise InputError(message("record", must, text.strip()))
+        raise InputError("record", must, given=text.strip())
     with readable("record", "must not be nested this deeply"):
         content: Any = parse_json(text, "record")
     return content  # type: ignore[no-any-return]
@@ -163,13 +167,13 @@ def record_id(content: Mapping[str, Any]) -> str | int | None:
     """What a record calls itself, if anything."""
     name = content.get("id")
     if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
-        raise InputError(message("key 'id'", "must be a text or a whole number", name))
+        raise InputError("key 'id'", "must be a text or a whole number", given=name)
     return name
 
 
 def read_record(record: Record, form: str, places: RecordFields, given: Any = None) -> Item:
     """The record of a "jsonl" or "conll" corpus as data, its model on a condition if given."""
-    system_places, name, lines = {system: system for system in places.systems}, None, list[int]()
+    system_places, name, lines = places.system_places(), None, list[int]()
     model: Model | None
     if form == "conll":
         tokens = _tokens(_text(record), record.line)
@@ -177,16 +181,17 @@ def read_record(record: Record, form: str, places: RecordFields, given: Any = No
         has_model = where == "" or any(len(token.probs) > 1 for token in tokens)
         if has_model and where is None:
             must = "the column of the reference must be given where labels have probabilities"
-            raise InputError(message("--gold", must, "none", "For example: --gold 2"))
+            remedy = wording("For example: ", Argument("gold", "2"))
+            raise InputError(wording(Argument("gold")), must, given="none", remedy=remedy)
         model = _independent(tokens) if has_model else None
         system_places = system_places or ({"last column": "-1"} if where is None else {})
         gold = "-2" if where is None else where
-        labels = partial(_column_labels, tokens, places.names)
+        labels = partial(_column_labels, tokens)
     else:
         content = record_object(record)
         name = record_id(content)
         gold = "y" if places.gold is None else places.gold
-        reserved = {"id", "z", "y", gold, *system_places}
+        reserved = {"id", "z", "y", gold, *system_places.values()}
         model_keys = {key: value for key, value in content.items() if key not in reserved}
         model = from_json(model_keys) if model_keys or not gold else None
         labels = partial(_key_labels, content, model)
@@ -196,7 +201,7 @@ def read_record(record: Record, form: str, places: RecordFields, given: Any = No
     sizes |= {} if model is None else {"the model must be as long": model.n}
     for must, size in sizes.items() if gold else ():
         if size != len(y):
-            raise InputError(message("record", f"{must} as the reference, {len(y)}", size))
+            raise InputError("record", f"{must} as the reference, {len(y)}", given=size)
     model = None if model is None else conditioned(model, given)
     return Item(record.number, record.line, name, model, y, systems, lines)
 
@@ -204,17 +209,18 @@ def read_record(record: Record, form: str, places: RecordFields, given: Any = No
 def _text(record: Record) -> str:
     """The text of a record; an InputError where it is too long, or no UTF-8."""
     if record.text is None:
-        raise InputError(message("record", f"may have at most {RECORD_BYTES:,} bytes"))
+        raise InputError("record", f"may have at most {RECORD_BYTES:,} bytes")
     with readable("record"):
         return record.text.decode("utf-8")
 
 
 def conditioned(model: Model, constraint: Any) -> Model:
-    """The model given a constraint, or itself where that is None; messages name --given."""
+    """The model given a constraint, or itself where that is None; errors name the argument."""
     try:
         return model if constraint is None else model.given(constraint)
     except FsmeuError as error:
-        raise type(error)(_WHERE.sub("--given", str(error), count=1)) from None
+        place = wording(Argument("given"))
+        raise error.but(where=place) if error.where == "given" else error.within(place) from None
 
 
 class _Token(NamedTuple):
@@ -235,7 +241,7 @@ def _lines(text: str, line: int) -> list[tuple[int, list[str]]]:
         if lines or not content.startswith("#") or _is_token(content, other):
             lines.append((number, content.split()))
     if not lines:
-        raise InputError(message("sentence", "must have tokens", "comments alone"))
+        raise InputError("sentence", "must have tokens", given="comments alone")
     return lines
 
 
@@ -304,24 +310,23 @@ def _independent(tokens: Sequence[_Token]) -> Independent:
         elif not (all(0 <= p <= 1 for p in row) and abs(math.fsum(row) - 1) <= _ROUNDED):
             must, got = "they must be from 0 to 1 and add up to 1", f"a sum of {sum(row)}"
         if must:
-            raise LineError(message("probabilities", must, got), token.line)
+            raise LineError("probabilities", must, token.line, given=got)
         rows.append([p / math.fsum(row) for p in row])
     return Independent(rows, as_labels(labels))
 
 
-def _column_labels(tokens: Sequence[_Token], names: tuple[str, ...], place: str) -> list[str]:
-    """The texts of a column, by its name, or by its number from 1 or from -1 backwards."""
+def _column_labels(tokens: Sequence[_Token], place: str) -> list[str]:
+    """The texts of a column, by its number from 1 or from -1 backwards."""
     column = as_number(place)
-    if not column and not names:
+    if not column:
         must = "a column must be a number, from 1 or from -1 backwards"
-        raise InputError(message("column", must, place, "Names are given by --columns A,B,C"))
-    column = column or names.index(one_of("column", "its name", place, names)) + 1
+        raise InputError("column", must, given=place)
     width = len(tokens[0].cells)
     for token in tokens:
         if abs(column) > len(token.cells) or (column < 0 and len(token.cells) != width):
             must = f"column {column} must be there, in lines with as many as its first, {width}"
             got = f"{len(token.cells)}{' before the probabilities' if token.probs else ''}"
-            raise LineError(message("columns", must, got), token.line)
+            raise LineError("columns", must, token.line, given=got)
     return [token.cells[column - (column > 0)] for token in tokens]
 
 
@@ -331,7 +336,7 @@ def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> list[
     if value is None:
         must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
         keys = ", ".join(name for name, entry in content.items() if entry is not None)
-        raise InputError(message("record", must, f"the keys {keys}"))
+        raise InputError("record", must, given=f"the keys {keys}")
     if isinstance(value, str):
         words = value.replace(",", " ").split()
         letters = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)
@@ -340,7 +345,7 @@ def _key_labels(content: dict[str, Any], model: Model | None, key: str) -> list[
         isinstance(label, int | str) and not isinstance(label, bool) and label != ""
         for label in value
     ):
-        raise InputError(message(f"key '{key}'", "must be a list of labels, or a text", value))
+        raise InputError(f"key '{key}'", "must be a list of labels, or a text", given=value)
     return list(map(str, value))
 
 
@@ -361,16 +366,15 @@ def read_sentences(name: str | Path, least: int = 1) -> list[Sentence]:
         try:
             lines = _lines(_text(record), record.line)
         except InputError as error:
-            told = f"{where}, line {record.line}: {error}"
-            raise InputError(told) from None
+            raise error.within(f"{where}, line {record.line}") from None
         width = width or len(lines[0][1])
         for number, cells in lines:
             if len(cells) != width or width < least:
                 must = f"each row must have {max(width, least)} columns"
-                raise InputError(message(f"{where}, line {number}", must, " ".join(cells)))
+                raise InputError(f"{where}, line {number}", must, given=" ".join(cells))
         sentences.append([tuple(cells) for _, cells in lines])
     if not sentences:
-        raise InputError(message(where, "there must be a sentence in it"))
+        raise InputError(where, "there must be a sentence in it")
     return sentences
 
 

@@ -23,7 +23,7 @@ from fsmeu.corpora.records import Item, LineError, Record, RecordFields, Source,
 from fsmeu.corpora.score import ScoreQuestion
 from fsmeu.decoding.decision import explain
 from fsmeu.decoding.decode import decode, decode_many
-from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
+from fsmeu.errors import Argument, EmptyError, FsmeuError, InputError, as_whole, wording
 from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
@@ -74,15 +74,15 @@ Task: TypeAlias = ModelQuestion | ScoreQuestion
 _cached = threading.local()  # as a pair the last question of a thread, pickled, and with caches
 
 
-def answer_block(question: bytes, block: bytes) -> dict[int, Data | str]:
-    """The answers for pickled records by their numbers, or the line and words of what is wrong."""
+def answer_block(question: bytes, block: bytes) -> dict[int, Data | FsmeuError]:
+    """The answers for pickled records by their numbers; of a bad one, an error with its line."""
     last = getattr(_cached, "last", None)
     if last is None or last[0] != question:
         last = _cached.last = question, pickle.loads(question)
     return _answers(last[1], pickle.loads(block))
 
 
-def _answers(question: Task, records: list[Record]) -> dict[int, Data | str]:
+def _answers(question: Task, records: list[Record]) -> dict[int, Data | FsmeuError]:
     """The answers for records by their numbers; where one is bad, halves are answered apart."""
     try:
         items = [read_record(r, question.form, question.places, question.given) for r in records]
@@ -91,7 +91,7 @@ def _answers(question: Task, records: list[Record]) -> dict[int, Data | str]:
         if half := len(records) // 2:
             return _answers(question, records[:half]) | _answers(question, records[half:])
         line = error.line if isinstance(error, LineError) else records[0].line
-        return {records[0].number: f"line {line}: {error}"}
+        return {records[0].number: error.within(f"line {line}")}
     ids: list[Data] = [{} if item.id is None else {"id": item.id} for item in items]
     parts = zip(items, ids, answers, strict=True)
     return {item.number: {"record": item.number, **name, **data} for item, name, data in parts}
@@ -115,11 +115,11 @@ def open_output(path: Path, resume: bool) -> Iterator[tuple[Sink, Data | None]]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(message(where, "must not be in use by another run")) from None
+            raise InputError(where, "must not be in use by another run") from None
         size, last = file.seek(0, 2), None
         if size and not resume:
-            remedy = "Add --resume to go on with it, or remove it"
-            raise InputError(message(where, "must be a new file", "one with results", remedy))
+            remedy = wording("Add ", Argument("resume", "True"), " to go on with it, or remove it")
+            raise InputError(where, "must be a new file", given="one with results", remedy=remedy)
         if size:
             with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
                 end = content.rfind(b"\n") + 1  # of the last complete line
@@ -132,7 +132,7 @@ def open_output(path: Path, resume: bool) -> Iterator[tuple[Sink, Data | None]]:
                 good = False
             if not good:
                 must = "must hold results of this command to be resumed"
-                raise InputError(message(where, must, "another text"))
+                raise InputError(where, must, given="another text")
             file.truncate(end)
 
         def write(results: list[Data]) -> None:
@@ -151,8 +151,8 @@ def run(
     workers: Workers,
     bad: str = "stop",
     last: Data | None = None,
-) -> Iterator[tuple[list[Data], list[str], int]]:
-    """Answers for each block, messages of faults, and bytes read so far, in order of the corpus.
+) -> Iterator[tuple[list[Data], list[FsmeuError], int]]:
+    """Answers for each block, errors of bad records, and bytes read so far, in order of the corpus.
 
     An EmptyError where there is no record. Memory does not grow with the corpus: a few blocks for
     each worker are held at a time. A run that is resumed has a last result: the block that it
@@ -174,18 +174,19 @@ def run(
         if last is not None and done in results:
             _check_last(last, results[done], source.where)
         new = [result for number, result in results.items() if number > done]
-        faults = [f"{source.where}, {fault}" for fault in new if isinstance(fault, str)]
+        bad_ones = (result for result in new if isinstance(result, FsmeuError))
+        faults = [error.within(source.where, ", ") for error in bad_ones]
         if faults and bad == "stop":
-            raise InputError(faults[0])
+            raise faults[0]
         yield [data for data in new if isinstance(data, dict)], faults, positions.popleft()
     if not reached and not done:
-        raise EmptyError(message(source.where, "must hold at least one record"))
+        raise EmptyError(source.where, "must hold at least one record")
     if reached < done:
         must = f"the corpus must have the {done:,} records that have results"
-        raise InputError(message(source.where, must, f"{reached or 'fewer'} records"))
+        raise InputError(source.where, must, given=f"{reached or 'fewer'} records")
 
 
-def _check_last(last: Data, again: Data | str, where: str) -> None:
+def _check_last(last: Data, again: Data | FsmeuError, where: str) -> None:
     """Refuses to resume a run whose last result is not what this run would have written."""
     data = again if isinstance(again, dict) else {}
     same = data.get("id") == last.get("id") and data.keys() == last.keys()
@@ -196,4 +197,4 @@ def _check_last(last: Data, again: Data | str, where: str) -> None:
     if not same:
         must = "the results so far must be those of this corpus and command"
         got = f"another result for record {last['record']:,}"
-        raise InputError(message(where, must, got, "Write to another file"))
+        raise InputError(where, must, given=got, remedy="Write to another file")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fsmeu.corpora.records import Source, blocks, record_id, record_object
 from fsmeu.decoding.consensus import SampleDecision, decide_samples
-from fsmeu.errors import EmptyError, FsmeuError, InputError, message
+from fsmeu.errors import EmptyError, FsmeuError, InputError
 from fsmeu.losses.protocol import Loss
 from fsmeu.models.samples import in_order
 
@@ -42,12 +42,11 @@ def decided_records(source: Source, loss: Loss, smooth: float | None) -> Iterato
                 content = _sample_record(record_object(record, _EXAMPLE))
                 found = decide_samples(content.samples, loss, content.weights, smooth)
             except FsmeuError as error:
-                fault = f"{source.where}, line {record.line}: {error}"
-                raise InputError(fault) from None
+                raise error.within(f"{source.where}, line {record.line}") from None
             name: Data = {} if content.id is None else {"id": content.id}
             yield {"record": record.number, **name, **_data(found)}
     if not number:
-        raise EmptyError(message(source.where, "must hold at least one record"))
+        raise EmptyError(source.where, "must hold at least one record")
 
 
 def _sample_record(content: Data) -> _SampleRecord:
@@ -56,14 +55,14 @@ def _sample_record(content: Data) -> _SampleRecord:
     if len(keys) != 1:
         must = 'a record must have one of the keys "sequences", "sets" and "spans"'
         got = f"the keys {', '.join(content) or 'of an empty object'}"
-        raise InputError(message("record", must, got))
+        raise InputError("record", must, given=got)
     more = sorted(content.keys() - {*_KINDS, "weights", "id"})
     if more:
         must = f'beside "{keys[0]}", the keys may be "weights" and "id"'
-        raise InputError(message("record", must, more[0]))
+        raise InputError("record", must, given=more[0])
     drawn = content[keys[0]]
     if not isinstance(drawn, list):
-        raise InputError(message(f"key '{keys[0]}'", "must be a list of samples", drawn))
+        raise InputError(f"key '{keys[0]}'", "must be a list of samples", given=drawn)
     samples = [_KINDS[keys[0]](sample, f"{keys[0]}[{k}]") for k, sample in enumerate(drawn)]
     return _SampleRecord(record_id(content), samples, content.get("weights"))
 
@@ -71,13 +70,13 @@ def _sample_record(content: Data) -> _SampleRecord:
 def _sequence(sample: Any, where: str) -> Any:
     if not isinstance(sample, list | str):
         must = "must be a list of labels, or a text with a label for each character"
-        raise InputError(message(where, must, repr(sample)))
+        raise InputError(where, must, given=repr(sample))
     return sample
 
 
 def _set(sample: Any, where: str) -> frozenset[Any]:
     if not isinstance(sample, list):
-        raise InputError(message(where, "must be a list of labels", repr(sample)))
+        raise InputError(where, "must be a list of labels", given=repr(sample))
     return frozenset(_hashable(label, where) for label in sample)
 
 
@@ -94,7 +93,7 @@ def _hashable(label: Any, where: str) -> Any:
         return tuple(_hashable(part, where) for part in label)
     if isinstance(label, dict):
         must = "a label must be a text, a number or a list of these"
-        raise InputError(message(where, must, repr(label)))
+        raise InputError(where, must, given=repr(label))
     return label
 
 

@@ -20,7 +20,7 @@ from fsmeu.corpora.records import Item, LineError, RecordFields
 from fsmeu.decoding.corpus import decode_corpus
 from fsmeu.decoding.decision import CorpusDecision
 from fsmeu.decoding.decode import decode_many
-from fsmeu.errors import EmptyError, FsmeuError, InputError, as_number, message
+from fsmeu.errors import Argument, EmptyError, FsmeuError, InputError, as_number, wording
 from fsmeu.fst.alphabet import Alphabet, Label, as_labels
 from fsmeu.fst.tags import KINDS, chunks_of, is_tag
 from fsmeu.losses import protocol
@@ -109,7 +109,8 @@ class ScoreQuestion:
             for k, line in enumerate(items[0].lines if len(items) == 1 else ()):
                 here = {y[k] for y in (items[0].gold, *items[0].systems.values())}
                 if not all(_knows(loss, label) for _, loss in self.losses for label in here):
-                    raise LineError(str(error), line) from None
+                    found = LineError(error.where, error.must, line, given=error.given)
+                    raise found.but(remedy=error.remedy) from None
             raise
         kinds = decided if self.by_type else {}
         return [
@@ -130,7 +131,7 @@ class ScoreQuestion:
         decided: dict[str, list[Any]] = {n: [item.systems[n] for item in items] for n in names}
         models = [item.model for item in items if item.model is not None]
         if models and len(models) < len(items):
-            raise InputError(message("record", "all records or none must have models"))
+            raise InputError("record", "all records or none must have models")
         prepare_many(models)
         for way in self.ways if models else ():
             if way == "viterbi":
@@ -142,15 +143,16 @@ class ScoreQuestion:
                     decisions = decode_many(loss, models)
                     decided[way + f" {name}" * several] = [d.labels for d in decisions]
         if not decided and not (models and CORPUS in self.ways):
-            must = "there must be something to score: models, or decisions named by --system"
-            raise InputError(message("record", must, "a reference alone"))
+            named = wording("decisions named by ", Argument("systems"))
+            must = wording("there must be something to score: models, or ", *named.parts)
+            raise InputError("record", must, given="a reference alone")
         return decided
 
 
 def _tempered(items: Sequence[Item], temperature: float) -> list[Item]:
     """The records, their models at a temperature; an InputError where one has no model."""
     if any(item.model is None for item in items):
-        raise InputError(message("temperature", "records must have models", "decisions alone"))
+        raise InputError("temperature", "records must have models", given="decisions alone")
     return [item._replace(model=tempered(item.model, temperature)) for item in items]
 
 
@@ -216,7 +218,7 @@ class Tally:
             if data["decisions"] != self.decisions:
                 must = f"all records must have the decisions {', '.join(self.decisions)}"
                 where = f"record {data['record']:,}"
-                raise InputError(message(where, must, ", ".join(data["decisions"])))
+                raise InputError(where, must, given=", ".join(data["decisions"]))
             self.n.append(data["n"])
             self.items += [] if data["item"] is None else [data["item"]]
             for name, counts in data["types"].items():
@@ -233,7 +235,7 @@ def rows_of(
     sentences alone. ``tell`` is called with the number of draws made since the last call.
     """
     if not tally.n:
-        raise EmptyError(message("corpus", "must hold at least one record"))
+        raise EmptyError("corpus", "must hold at least one record")
     if not tally.decisions:
         return []
     bounds = [with_totals(loss, tally.labels) for _, loss in losses]
@@ -278,7 +280,7 @@ def _values(
 
 def decide_whole(
     tally: Tally, losses: Losses, progress: Progress
-) -> Iterator[tuple[str, CorpusDecision | str]]:
+) -> Iterator[tuple[str, CorpusDecision | FsmeuError]]:
     """The best decisions for the corpus, by name, or why there is none; they join the tally.
 
     ``progress`` is told bounds of the best expected value.
@@ -290,7 +292,7 @@ def decide_whole(
         try:
             decision = decode_corpus(loss, models, gap=_GAP, progress=progress)
         except FsmeuError as error:
-            yield way, str(error)
+            yield way, error
             continue
         table = scores_of(losses, labels, {way: decision.labels}, golds)
         tally.scores = [np.concatenate([np.concatenate(tally.scores), table], axis=1)]

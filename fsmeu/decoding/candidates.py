@@ -18,7 +18,7 @@ from fsmeu.decoding.problem import (
     optimality_gap,
     with_best_of_all,
 )
-from fsmeu.errors import FsmeuError, SizeLimitError, message
+from fsmeu.errors import Argument, FsmeuError, SizeLimitError, wording
 from fsmeu.fst.compose import max_states
 from fsmeu.fst.constraint import Constraint, ConstraintLayers, constraint_layers
 from fsmeu.limits import EXPLICIT_PER_CANDIDATE, STEPS_PER_CANDIDATE
@@ -108,8 +108,9 @@ def allowed_sequences(model: Model, constraint: Constraint | None, budget: int) 
     """All allowed sequences of label indices in order, (sequences, n), no more than the budget."""
     steps = constraint_layers(constraint, len(model.labels), model.n)
     if (count := _count(steps)) > budget:
-        must = f"there may be at most {budget:,} allowed sequences, not {count:.6g}"
-        raise SizeLimitError(message("decode", must, None, "Raise the budget"))
+        must = f"there may be at most {budget:,} allowed sequences"
+        remedy = wording("Raise ", Argument("budget"))
+        raise SizeLimitError("decode", must, given=f"{count:.6g}", remedy=remedy)
     prefixes = np.zeros((1, 0), np.int64)
     state = np.zeros(1, np.int64)
     for after in steps.next:

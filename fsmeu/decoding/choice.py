@@ -21,7 +21,7 @@ from fsmeu.decoding.problem import Answer, Clock, Method, Problem, in_range, rev
 from fsmeu.decoding.ranking import RANKING
 from fsmeu.decoding.ratios import RATIOS
 from fsmeu.decoding.split import ADDITIVE, COUNTING
-from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, leave_out, one_of
 from fsmeu.expectation.composition import advising_default
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
@@ -67,16 +67,16 @@ class Options(NamedTuple):
             if self.method not in ("auto", *EXPLICIT):
                 must = f"the engine openfst has the methods {', '.join(EXPLICIT)}"
                 got = f"method={self.method!r}"
-                raise InputError(message(where, must, got, "Leave the engine out"))
+                raise InputError(where, must, given=got, remedy=leave_out("engine"))
             if self.keep is not None:
                 must = "the engine openfst keeps every state when it decides"
-                raise InputError(message(where, must, f"keep={self.keep}", "Leave keep out"))
+                raise InputError(where, must, given=self.keep, remedy=leave_out("keep"))
         Clock(self.seconds, where=where)  # refuses what is no number of seconds
         k = None if self.k is None else errors.check_int(where, "k", self.k)
         if k is not None and k > 1 and self.method in _BEST_ALONE:
             must = f"the method {self.method} finds the best decision alone"
             several = ", ".join(name for name in METHODS if name not in _BEST_ALONE)
-            raise InputError(message(where, must, f"k={k}", f"Use auto, or one of {several}"))
+            raise InputError(where, must, given=f"k={k}", remedy=f"Use auto, or one of {several}")
         keep = None if self.keep is None else errors.check_int("decode", "keep", self.keep)
         budget = errors.check_int("decode", "budget", self.budget)
         return self._replace(keep=keep, budget=budget, k=k)
@@ -210,7 +210,7 @@ def _too_many(problem: Problem) -> SizeLimitError:
     must = (
         f"no method's condition holds but that of listing all, and {EXHAUSTIVE.condition(problem)}"
     )
-    return SizeLimitError(message("decode", must))
+    return SizeLimitError("decode", must)
 
 
 def _answers(

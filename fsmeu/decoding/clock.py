@@ -29,7 +29,7 @@ class Clock:
         limit: Any = math.inf if seconds is None else seconds
         if isinstance(limit, bool) or not isinstance(limit, Real) or not float(limit) > 0:
             must = "seconds must be a number above 0, or None for no limit"
-            raise errors.InputError(errors.message(where, must, seconds))
+            raise errors.InputError(where, must, given=seconds)
         self.seconds = float(limit)
         self.progress = None if progress is None else check_progress(where, progress)
         self._begin: float | None = None

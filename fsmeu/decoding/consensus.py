@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decode import decode
-from fsmeu.errors import InputError, message, shorten
+from fsmeu.errors import InputError, shorten
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.fst.tags import SCHEMES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
@@ -93,4 +93,4 @@ def _check_labels(loss: Loss, samples: Samples, where: str) -> None:
     got = f"{loss.kind} {loss.name} over {shorten(loss.alphabet.labels)}"
     remedy = "Give fscore or jaccard, for example; or label sequences for this one"
     assert samples.alphabet == BINARY
-    raise InputError(message(where, must, got, remedy))
+    raise InputError(where, must, given=got, remedy=remedy)

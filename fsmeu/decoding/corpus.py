@@ -34,7 +34,7 @@ from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.lanes import LANES, WHY, TotalsDecision, best_by_lanes
 from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import COUNTING, unmet_condition
-from fsmeu.errors import InputError, SizeLimitError, message, one_of
+from fsmeu.errors import InputError, SizeLimitError, one_of
 from fsmeu.expectation import corpus as corpora
 from fsmeu.expectation.corpus import Corpus, CorpusTotals, Group, by_sentence, totals_of_corpus
 from fsmeu.expectation.expect import ENGINES
@@ -101,7 +101,7 @@ def decode_corpus(
         SizeLimitError: the corpus is too large.
     """
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < math.inf:
-        raise InputError(message("decode_corpus", "gap must be a number of at least 0", gap))
+        raise InputError("decode_corpus", "gap must be a number of at least 0", given=gap)
     told = ToldBounds(check_progress("decode_corpus", progress))
     clock = Clock(seconds, where="decode_corpus")
     threads = checked_jobs("decode_corpus", jobs)
@@ -143,7 +143,7 @@ def _without_search(corpus: Corpus, threads: int) -> CorpusDecision | None:
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
         where = f"decode_corpus, {loss.kind} {loss.name}"
-        raise InputError(message(where, unmet, None, remedy))
+        raise InputError(where, unmet, remedy=remedy)
     for totals in totals_of_corpus(corpus):
         found = best_by_lanes(totals.problem, threads)
         decision = None if found is None else _decided_by_lanes(corpus, totals, found)
@@ -467,7 +467,7 @@ def _guard(cells: int, limit: int, what: str) -> None:
         remedy = "Declare a finite range in the file of the loss, decide parts of the corpus, or "
         remedy += "sentence by sentence with decode_many"
         must = f"{what} up to {limit:,} numbers"
-        raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
+        raise SizeLimitError("decode_corpus", must, given=f"{cells:,}", remedy=remedy)
 
 
 def _sums_of(reachable: Sequence[Bools]) -> Bools:

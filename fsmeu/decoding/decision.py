@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from fsmeu.errors import InputError, message, shorten, visible
+from fsmeu.errors import InputError, shorten, visible
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.protocol import Loss
 
@@ -108,7 +108,7 @@ def explain(decision: Decision | CorpusDecision) -> str:
     """
     if not isinstance(decision, Decided):
         must = "a decision is needed, as decode and decode_corpus make it"
-        raise InputError(message("explain", must, decision))
+        raise InputError("explain", must, given=decision)
     of_corpus = isinstance(decision, CorpusDecision)
     proof = "This is not proven to be best"
     if decision.exact:

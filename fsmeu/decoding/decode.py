@@ -337,5 +337,6 @@ def compare_methods(
                 times.append(perf_counter())
             results.append(Compared(name, decision, min(np.diff(times).tolist())))
         except (RefusalError, SizeLimitError) as error:
-            results.append(Compared(name, refused=str(error)))
+            shown = error.but(remedy="") if isinstance(error, RefusalError) else error
+            results.append(Compared(name, refused=str(shown)))
     return results

@@ -19,7 +19,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.candidates import allowed_sequences, late_sentence, valued_candidates
 from fsmeu.decoding.decision import PRECISION
 from fsmeu.decoding.problem import HIDDEN, Answer, Problem
-from fsmeu.errors import SizeLimitError, message
+from fsmeu.errors import SizeLimitError
 from fsmeu.expectation import composition
 from fsmeu.expectation.composition import Composition, compose_layers
 from fsmeu.expectation.corpus import Corpus
@@ -137,7 +137,7 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], Lis
         count = math.prod(sizes)
         if count > CANDIDATES:
             must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
-            raise SizeLimitError(message("decode_corpus", must, f"{float(count):.6g}"))
+            raise SizeLimitError("decode_corpus", must, given=f"{float(count):.6g}")
         values, errors = _corpus_values(corpus, hypotheses)
     rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
     choices = [zs[row] for zs, row in zip(hypotheses, rows, strict=True)]

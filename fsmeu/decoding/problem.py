@@ -173,10 +173,6 @@ class Answer:
 class RefusalError(errors.InputError):
     """A method's condition does not hold for a problem; ``must`` says which."""
 
-    def __init__(self, text: str, must: str = "") -> None:
-        super().__init__(text)
-        self.must = must or text
-
 
 @dataclass(frozen=True)
 class Method:
@@ -219,12 +215,12 @@ class Method:
             raise obstacle.with_traceback(None)
         if obstacle is None or isinstance(obstacle, errors.LossFileError | SizeLimitError):
             return obstacle
-        return self.refused(str(obstacle))
+        return self.refused(obstacle.must)
 
     def refused(self, must: str) -> RefusalError:
         """The error that says what must hold of a problem and does not."""
-        remedy = 'Use method="auto", or one that fits'
-        return RefusalError(errors.message(f"decode by {self.name}", must, None, remedy), must)
+        remedy = errors.wording("Use ", errors.Argument("method", '"auto"'), ", or one that fits")
+        return RefusalError(f"decode by {self.name}", must, remedy=remedy)
 
     def check(self, problem: Problem) -> None:
         """Refuses a problem to which the method does not apply, by the error that says why."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import LossFileError, message
+from fsmeu.errors import LossFileError
 from fsmeu.expectation.composition import path_roundings
 from fsmeu.fst.compose import compose, guard_arcs, guard_size
 from fsmeu.fst.distance import backward_by_end, forward
@@ -195,7 +195,7 @@ class StepWorths:
         for table in added.tables:  # the worth of every step is computed, whatever the position
             if is_undefined(table.amount).any():
                 must = "what is counted must have a value for every pair of steps of this engine"
-                raise LossFileError(message(_WHERE, must))
+                raise LossFileError(_WHERE, must)
         shape = len(z_rows), len(y_rows)
         amounts = [csr_array((x.amount, (x.row, x.feature)), shape=shape) for x in added.tables]
         ends = len(self.flows.masses)

@@ -24,7 +24,16 @@ from markupsafe import Markup
 
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.formats import script_json, xml_text
-from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, shorten, visible
+from fsmeu.errors import (
+    Argument,
+    InputError,
+    SizeLimitError,
+    as_whole,
+    check_int,
+    shorten,
+    visible,
+    wording,
+)
 from fsmeu.files import write_file
 from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
@@ -121,11 +130,11 @@ def explore(
     longest = as_whole(n, least=1)
     if longest is None or longest > _LONGEST:
         must = f"n must be a whole number of at least 1, at most {_LONGEST:,}"
-        raise InputError(message("explore", must, n))
+        raise InputError("explore", must, given=n)
     limit = check_int("explore", "limit", limit)
     if len(loss.alphabet) > _MOST_LABELS:
         must = f"at most {_MOST_LABELS} labels can be shown"
-        raise SizeLimitError(message("explore", must, f"{len(loss.alphabet)} labels"))
+        raise SizeLimitError("explore", must, given=f"{len(loss.alphabet)} labels")
     # The longest first: what is too large is said at once.
     machines = [_machine(loss, length, limit) for length in range(longest, 0, -1)][::-1]
     labels = [str(label) for label in loss.alphabet.labels]
@@ -169,12 +178,12 @@ def _weights(probs: Sequence[float] | None, labels: int, n: int) -> list[list[fl
     if labels != 2:
         if probs is not None:
             must = "probabilities to begin with can be given for two labels"
-            raise InputError(message("explore", must, f"{labels} labels"))
+            raise InputError("explore", must, given=f"{labels} labels")
         return [list(map(float, row)) for row in (np.eye(labels) + 1.0) / (labels + 1)]
     probabilities = Bernoulli(_FIRST if probs is None else probs).p
     if probs is not None and len(probabilities) != n:
         must = f"there must be a probability for each of n = {n} positions"
-        raise InputError(message("explore", must, probs))
+        raise InputError("explore", must, given=probs)
     return [[float(p)] for p in probabilities]
 
 
@@ -185,9 +194,10 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
     the same value; beside them are those of the machine itself, for the registers of each step.
     """
     stepped = max(limit, _MOST_STEPPED)
-    must = f"a machine may have at most {limit:,} states, that of length {n} has more"
-    remedy = "Use a smaller n, or raise the limit"
-    too_large = SizeLimitError(message(f"explore {loss.name}", must, None, remedy))
+    must = f"a machine may have at most {limit:,} states"
+    remedy = wording("Use a smaller ", Argument("n"), ", or raise ", Argument("limit"))
+    got = f"more for length {n}"
+    too_large = SizeLimitError(f"explore {loss.name}", must, given=got, remedy=remedy)
     try:
         plain = loss.compile(n, None, stepped)
         merged = loss.compile(n, None, stepped, minimize=True) if plain.states > _PLAIN else plain

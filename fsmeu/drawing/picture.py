@@ -314,7 +314,7 @@ def summarize(automaton: Automaton, limit: int, most_lines: int, lines: int) -> 
         *_growth(np.cumsum(widths).tolist()),
         f"At most {limit:,} states and {most_lines:,} lines are drawn one by one, "
         f"these are {automaton.states:,} and {lines:,}.",
-        "Raise the limit (limit=, --limit), or look at the part near the start (depth=, --depth).",
+        "Raise the limit, or look at the part near the start, up to some depth.",
     )
     return Summary(name, notes, tuple(widths.tolist()), tuple(onward.tolist()))
 

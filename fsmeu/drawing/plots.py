@@ -23,7 +23,6 @@ from fsmeu.errors import (
     EmptyError,
     InputError,
     check_int,
-    message,
     need_installed,
     one_of,
     shorten,
@@ -122,10 +121,10 @@ def plot_levels(
     quantiles = listed(quantiles, "plot", shares)
     for share in quantiles:
         if not isinstance(share, numbers.Real) or not 0 <= cast("Any", share) <= 1:
-            raise InputError(message("plot", shares, share))
+            raise InputError("plot", shares, given=share)
     for name, expectation in by_name.items():
         if not len(expectation.levels.values):
-            raise EmptyError(message(name or "plot", "nothing of positive probability was kept"))
+            raise EmptyError(name or "plot", "nothing of positive probability was kept")
     axes = axes_for(ax, (6.4, 3.4 if len(by_name) == 1 else 1.2 + 0.8 * len(by_name)))
     if len(by_name) == 1:
         _plot_one(axes, next(iter(by_name.values())), quantiles)
@@ -208,14 +207,14 @@ def plot_calibration(
     by_name = dict(models) if isinstance(models, Mapping) else {"": models}
     if not 1 <= len(by_name) <= len(COLOURS):
         must = f"1 to {len(COLOURS)} lists of models can be plotted together"
-        raise InputError(message(where, must, len(by_name)))
+        raise InputError(where, must, given=len(by_name))
     values: dict[str, tuple[Floats, Floats]] = {}
     for name, part in by_name.items():
         own = listed(part, where, "models must be a list", rows=True)
         sizes = {len(own), len(ys), len(ys if zs is None else zs)}
         if len(sizes) != 1 or len(own) < groups:
             must = f"there must be a model, a reference and a decision for {groups} or more"
-            raise InputError(message(where, must, " and ".join(map(str, sorted(sizes)))))
+            raise InputError(where, must, given=" and ".join(map(str, sorted(sizes))))
         decided = [d.labels for d in decode_many(loss, own)] if zs is None else zs
         values[name] = expect_many(loss, decided, own).values, evaluate_many(loss, decided, ys)
     axes = axes_for(ax, (4.8, 4.8))
@@ -256,10 +255,10 @@ def _named(
         by_name = {str(k + 1): e for k, e in enumerate(listed(expectations, "plot", must))}
     for expectation in by_name.values():
         if not isinstance(expectation, Expectation):
-            raise InputError(message("plot", must, expectation))
+            raise InputError("plot", must, given=expectation)
     if not 1 <= len(by_name) <= _MOST_ROWS:
         must = f"1 to {_MOST_ROWS} distributions can be plotted together"
-        raise InputError(message("plot", must, len(by_name)))
+        raise InputError("plot", must, given=len(by_name))
     return by_name
 
 
@@ -328,12 +327,12 @@ def plot_curves(
     at = np.asarray(seen, np.float64)
     if not 1 <= len(curves) <= _MOST_CURVES:
         must = f"1 to {_MOST_CURVES} curves can be plotted together"
-        raise InputError(message("plot", must, len(curves)))
+        raise InputError("plot", must, given=len(curves))
     tables = {str(name): np.atleast_2d(np.asarray(table, float)) for name, table in curves.items()}
     for name, table in tables.items():
         if at.ndim != 1 or not len(at) or table.ndim != 2 or table.shape[1:] != at.shape:
             must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
-            raise InputError(message("plot", must, f"shape {table.shape}"))
+            raise InputError("plot", must, given=f"shape {table.shape}")
     settled = at >= _BEGINNING * at[-1]
     low, high = np.inf, -np.inf
     for k, (name, values) in enumerate(tables.items()):
@@ -379,12 +378,12 @@ def plot_threshold(
     table_loss: Any = as_loss(loss, "plot_threshold")
     if getattr(table_loss, "confusion", None) is None:
         must = "the value of the loss must depend on the confusion table alone"
-        raise InputError(message("plot_threshold", must, table_loss.name))
+        raise InputError("plot_threshold", must, given=table_loss.name)
     s = np.asarray(scores, np.float64)
     y, z = np.asarray(positive, bool), np.asarray(chosen, bool)
     if not (s.ndim == 1 and len(s) and s.shape == y.shape == z.shape):
         must = "there must be a score, a label and a decision for each example"
-        raise InputError(message("plot", must, f"shapes {s.shape}, {y.shape} and {z.shape}"))
+        raise InputError("plot", must, given=f"shapes {s.shape}, {y.shape} and {z.shape}")
     axes = axes_for(ax, (6.4, 4.4))
     low, high = float(s.min()), float(s.max())
     room = 0.05 * (high - low) or 1.0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
 from fsmeu.drawing.frame import label_name, register_texts, with_last_label
-from fsmeu.errors import InputError, check_int, limit_from, message, nearest, shorten
+from fsmeu.errors import Argument, InputError, check_int, limit_from, nearest, shorten, wording
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
@@ -48,7 +48,7 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
     """All paths of an epsilon-free machine that read z, and y if it is given: numbers of labels."""
     if y is not None and len(z) != len(y):
         must = "hypothesis z and reference y must have the same length"
-        raise InputError(message("draw", must, f"lengths {len(z)} and {len(y)}"))
+        raise InputError("draw", must, given=f"lengths {len(z)} and {len(y)}")
     table = automaton.table
     here = {table.start} if table.start >= 0 else set()
     steps: list[Ints] = []
@@ -63,7 +63,7 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
         steps.append(np.flatnonzero(reads))
         if not len(steps[-1]):
             must = f"the machine must have an arc for {read} at position {i + 1}"
-            raise InputError(message("draw", must))
+            raise InputError("draw", must)
         here = set(table.target[steps[-1]].tolist())
     here = ends = {state for state in here if automaton.ending[state]} or here
     states, arcs = set(ends), set[int]()
@@ -98,7 +98,7 @@ def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
     names = _known_registers(automaton, registers)
     if automaton.weighted:
         must = "only a machine without weights on its arcs can be projected"
-        raise InputError(message("registers", must, automaton.name))
+        raise InputError("registers", must, given=automaton.name)
     columns = [automaton.registers[name].tolist() for name in names]
     rows = list(zip(*columns, strict=True)) if columns else [()] * automaton.states
     numbers = {row: k for k, row in enumerate(dict.fromkeys(rows))}
@@ -145,7 +145,7 @@ def _known_registers(automaton: Automaton, registers: Iterable[str]) -> list[str
         if not isinstance(name, str) or name not in automaton.registers:
             names = ", ".join(automaton.registers) or "none"
             hint = nearest(shorten(name), automaton.registers)
-            raise InputError(message("registers", f"the registers are {names}", name, hint))
+            raise InputError("registers", f"the registers are {names}", given=name, remedy=hint)
     return [name for name in automaton.registers if name in wanted]
 
 
@@ -243,9 +243,9 @@ def _of_machine(subject: Subject) -> Automaton:
     """The automaton of a machine; an InputError for arguments that go with a loss."""
     for name in ("n", "model", "given_z", "minimize"):
         if not (getattr(subject, name) is None or getattr(subject, name) is False):
-            must = f"{name} goes with a loss, this is a machine already"
+            must = wording(Argument(name), " goes with a loss, this is a machine already")
             remedy = "Say which registers to keep" if name == "given_z" else ""
-            raise InputError(message("draw", must, type(subject.thing).__name__, remedy))
+            raise InputError("draw", must, given=type(subject.thing).__name__, remedy=remedy)
     return _automaton(subject.thing)
 
 
@@ -270,12 +270,14 @@ def _of_loss(subject: Subject) -> Automaton:
         return _composition(loss, subject, limit)
     if isinstance(subject.z, Model):
         must = "a hypothesis that is a model needs a model of the reference beside it"
-        raise InputError(message("draw", must, None, "Give model=..., or labels for z"))
+        remedy = wording("Give ", Argument("model", "..."), ", or labels for ", Argument("z"))
+        raise InputError("draw", must, remedy=remedy)
     n = _length(subject)
     alone = subject.z is not None and subject.y is None and not subject.given_z
     if subject.minimize and (subject.given_z or subject.registers is not None):
         must = "states are merged by what follows, or by registers, not both"
-        raise InputError(message("minimize", must, None, "Leave given_z and registers out"))
+        remedy = wording("Leave ", Argument("given_z"), " and ", Argument("registers"), " out")
+        raise InputError(wording(Argument("minimize")), must, remedy=remedy)
     if subject.minimize:
         return merged_automaton(loss, n, subject.z if alone else None, limit)
     automaton = _automaton(loss.compile(n, subject.z if alone else None, limit))
@@ -283,7 +285,8 @@ def _of_loss(subject: Subject) -> Automaton:
         return automaton
     if loss.bound is None:
         must = "what follows z alone is known of losses in files"
-        raise InputError(message("given_z", must, type(loss).__name__, "Use registers=..."))
+        where = wording(Argument("given_z"))
+        raise InputError(where, must, given=type(loss).__name__, remedy="Use registers=...")
     declared = {register.name for register in loss.bound.spec.registers}
     clock = [name for name in automaton.registers if name not in declared]
     return project(automaton, [*clock, *registers_given_z(loss.bound.spec)])
@@ -294,15 +297,16 @@ def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:
     model = as_model(subject.model)
     if subject.minimize:
         must = "a composition is drawn as it is"
-        raise InputError(message("minimize", must, None, "Leave minimize or the model out"))
+        remedy = wording("Leave ", Argument("minimize"), " or the model out")
+        raise InputError(wording(Argument("minimize")), must, remedy=remedy)
     if subject.z is None:
         must = "with a model, the hypothesis z must be given: labels, or a model of its own"
-        raise InputError(message("draw", must))
+        raise InputError("draw", must)
     if subject.n is not None and subject.n != model.n:
-        raise InputError(message("draw", f"n must be that of the model, {model.n}", subject.n))
+        raise InputError("draw", f"n must be that of the model, {model.n}", given=subject.n)
     if subject.given_z:
         must = "with a model, what follows z alone is left out already"
-        raise InputError(message("given_z", must, None, "Leave given_z out"))
+        raise InputError(wording(Argument("given_z")), must, remedy="Leave it out")
     return _automaton(compose(loss, subject.z, model, max_states=limit))
 
 
@@ -312,10 +316,12 @@ def _length(subject: Subject) -> int:
         lengths.insert(0, check_int("draw", "n", subject.n, least=0))
     if not lengths:
         must = "the length of the sequences must be given"
-        raise InputError(message("draw", must, None, "Give n=3, or sequences z and y"))
+        pair = (Argument("z"), " and ", Argument("y"))
+        remedy = wording("Give ", Argument("n", "3"), ", or sequences ", *pair)
+        raise InputError("draw", must, remedy=remedy)
     if len(set(lengths)) > 1:
         must = "n, hypothesis z and reference y must have the same length"
-        raise InputError(message("draw", must, f"lengths {', '.join(map(str, lengths))}"))
+        raise InputError("draw", must, given=f"lengths {', '.join(map(str, lengths))}")
     return lengths[0]
 
 
@@ -327,10 +333,10 @@ def _route(automaton: Automaton, subject: Subject) -> Route:
     read_y = None if y is None else automaton.encode(y, True, "reference y")
     if read_y is not None and isinstance(subject.thing, Model) and len(read_y) != subject.thing.n:
         must = f"reference y must be as long as the sequences of the model, {subject.thing.n}"
-        raise InputError(message("draw", must, len(read_y)))
+        raise InputError("draw", must, given=len(read_y))
     if z is not None and not isinstance(z, Model):
         return find_route(automaton, automaton.encode(z, False, "hypothesis z"), read_y)
     if read_y is None or not automaton.acceptor:
         must = "to colour a path, the hypothesis z must be given as labels too"
-        raise InputError(message("draw", must))
+        raise InputError("draw", must)
     return find_route(automaton, read_y, read_y)

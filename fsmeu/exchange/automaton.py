@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, message, shorten
+from fsmeu.errors import InputError, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet, listed, plain
 from fsmeu.fst.distance import forward
@@ -95,7 +95,7 @@ class Automaton:
         numbers = [k for k in sorted(named) if k]
         if not numbers:
             must = "the machine must name its labels (a symbol table) to read a sequence"
-            raise InputError(message(where, must))
+            raise InputError(where, must)
         alphabet = Alphabet(tuple(named[k] for k in numbers))
         texts = [_label_text(plain(x)) for x in listed(sequence, where)]
         return np.array(numbers, np.int64)[alphabet.encode(texts, where)]
@@ -163,7 +163,7 @@ def as_automaton(thing: Any, where: str = "draw") -> Automaton:
         remedy = "Compile the loss for sequences of some length, as by loss.compile(3)"
     elif where == "draw":
         must = f"a loss, {must}"
-    raise InputError(message(where, must, type(thing).__name__, remedy))
+    raise InputError(where, must, given=type(thing).__name__, remedy=remedy)
 
 
 def exported(thing: Any, where: str) -> Automaton:

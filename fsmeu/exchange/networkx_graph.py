@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 from fsmeu.exchange.automaton import Automaton, exported
 from fsmeu.fst.image import EPSILON, MAX_NUMBER, ArcTable
 
@@ -83,7 +83,7 @@ def from_networkx(graph: Any) -> Automaton:
     """
     if not getattr(graph, "is_directed", lambda: False)():
         must = "a directed graph is needed"
-        raise InputError(message("from_networkx", must, type(graph).__name__))
+        raise InputError("from_networkx", must, given=type(graph).__name__)
     nodes = list(graph.nodes)
     if set(nodes) == set(range(len(nodes))):
         nodes.sort()
@@ -123,7 +123,7 @@ def _start(graph: Any, nodes: list[Any]) -> int:
     if start is None or not nodes:
         return -1
     if start not in nodes:
-        raise InputError(message("from_networkx", "the start must be a node", start))
+        raise InputError("from_networkx", "the start must be a node", given=start)
     return nodes.index(start)
 
 
@@ -143,7 +143,7 @@ def _text(data: Mapping[str, Any], tape: str) -> str:
     text = data.get(tape, data.get("label"))
     if text is None:
         must = f"each edge must have an {tape}, a label, or numbers"
-        raise InputError(message("from_networkx", must, dict(data)))
+        raise InputError("from_networkx", must, given=dict(data))
     return str(text)
 
 
@@ -156,7 +156,7 @@ def _numbers(labels: Sequence[Mapping[str, Any]], tape: str, names: dict[int, st
         number = by_name.get(_text(data, tape)) if number is None else int(number)
         if number is None or not 0 <= number <= MAX_NUMBER:
             must = f"each {tape} must be one of the graph's {tape}s, numbered 0 to {MAX_NUMBER}"
-            raise InputError(message("from_networkx", must, data.get(tape, number)))
+            raise InputError("from_networkx", must, given=data.get(tape, number))
         numbers.append(number)
     return np.array(numbers, np.int64)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fsmeu.errors import InputError, message, shorten
+from fsmeu.errors import InputError, shorten
 from fsmeu.exchange.automaton import Automaton, exported, fst_with_symbols, is_fst, of_fst
 from fsmeu.files import TABLES, read_bytes, read_text
 from fsmeu.fst.alphabet import Label
@@ -43,7 +43,7 @@ def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:
         return of_fst(_fst_from_bytes(_bytes_of_file(path), str(path)), path.stem)
     if not is_fst(source):
         must = "must be a file of OpenFst, its bytes, or a machine of pynini"
-        raise InputError(message("from_openfst", must, type(source).__name__))
+        raise InputError("from_openfst", must, given=type(source).__name__)
     return of_fst(source)
 
 
@@ -78,7 +78,7 @@ def read_constraint(option: str, text: str | None) -> Any:
         return _of_file(option, path)
     if text.endswith(_CONSTRAINT_FILES):
         must = "the file that a constraint is read from must be there"
-        raise InputError(message(option, must, text))
+        raise InputError(option, must, given=text)
     return text
 
 
@@ -98,5 +98,5 @@ def _of_file(option: str, path: Path) -> Any:
     text = " ".join(read_text(path, str(path)).split())
     if not text:
         must = "the file must hold a regular expression over labels, or an acceptor"
-        raise InputError(message(option, must, f"nothing in {path}"))
+        raise InputError(option, must, given=f"nothing in {path}")
     return text

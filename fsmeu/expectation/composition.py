@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
-from fsmeu.errors import EmptyError, SizeLimitError, message, visible
+from fsmeu.errors import EmptyError, SizeLimitError, visible
 from fsmeu.expectation import result
 from fsmeu.expectation.query import Query, query_of
 from fsmeu.expectation.result import Expectation, Levels, level_sets
@@ -138,8 +138,8 @@ def advising_default() -> Iterator[None]:
     try:
         yield
     except SizeLimitError as error:
-        message = f"{error} The default engine has no such limit: leave the engine openfst out."
-        raise SizeLimitError(message) from None
+        more = "The default engine has no such limit: leave the engine openfst out"
+        raise error.advised(more) from None
 
 
 # -- composing -------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def _composed(
     composed = compose_fsts(left, right, ("loss", "model"))
     if composed.start() < 0:
         must = "hypothesis, loss and model must have a sequence in common"
-        raise EmptyError(message("composition", must))
+        raise EmptyError("composition", must)
     return composed
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, SizeLimitError, message
+from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.expectation import query
 from fsmeu.expectation.documents import DOCUMENT_LENGTH
 from fsmeu.expectation.expect import expect
@@ -139,7 +139,7 @@ class Corpus:
                     f"what is counted of a corpus may look at up to {PLAIN_PAIRS:,} pairs of labels"
                 )
                 got = f"{len(first.labels):,} labels"
-                raise SizeLimitError(message("corpus", must, got, "Use fewer labels"))
+                raise SizeLimitError("corpus", must, given=got, remedy="Use fewer labels")
             size = query.batch_size(first, len(rows), 1)
             for begin in range(0, len(rows), size):
                 some = rows[begin : begin + size]
@@ -348,7 +348,7 @@ def _guard_table(shape: Floats | Ints) -> None:
     if cells > MOST_CORPUS_TABLE:
         must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
         remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
-        raise SizeLimitError(message("expect_corpus", must, f"{cells:,.0f}", remedy))
+        raise SizeLimitError("expect_corpus", must, given=f"{cells:,.0f}", remedy=remedy)
 
 
 def _sentence_counts(
@@ -368,7 +368,7 @@ def _sentence_counts(
     for name, column, place in zip(names, counts[1:], places[1:], strict=True):
         if len(broken := column[column != column.min() + place]):
             must = f"{name} must grow by whole numbers, for its distribution to be tabled"
-            raise InputError(message("expect_corpus", must, f"the value {broken[0]:g}"))
+            raise InputError("expect_corpus", must, given=f"the value {broken[0]:g}")
     shape = 1 + places.max(axis=1)
     _guard_table(shape)
     masses = np.zeros(shape)

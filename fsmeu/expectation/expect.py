@@ -20,7 +20,7 @@ import numpy as np
 
 from fsmeu import errors
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, SizeLimitError, check_int, message
+from fsmeu.errors import InputError, SizeLimitError, check_int
 from fsmeu.expectation import composition, result
 from fsmeu.expectation.composition import window_form
 from fsmeu.expectation.documents import document_expectation, document_gradient, is_document
@@ -412,10 +412,10 @@ def value_and_gradient_many(
         if lacking:
             must = "the model must have all labels of the loss and of z, as each has a derivative"
             got = f"one without {', '.join(sorted(map(str, lacking)))}"
-            raise InputError(message("gradient", must, got, "Give them the probability 0"))
+            raise InputError("gradient", must, given=got, remedy="Give them the probability 0")
         if not isinstance(query.model, Parametrized):
             must = "the model must have parameters: Bernoulli, Independent, Markov, from_potentials"
-            raise InputError(message("gradient", must, type(query.model).__name__))
+            raise InputError("gradient", must, given=type(query.model).__name__)
         fitting.append(query.model)
     values = np.empty(len(queries))
     slopes = dict[int, Gradient]()

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import SizeLimitError, message
+from fsmeu.errors import SizeLimitError
 from fsmeu.expectation.query import BinaryLabels, Query, binary_labels
 from fsmeu.expectation.result import (
     Estimate,
@@ -115,6 +115,6 @@ def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
     if cells > MOST_LEVEL_CELLS:
         must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
         remedy = "Ask for the value and its bounds, or for shorter sequences"
-        raise SizeLimitError(message("expect", must, f"{cells:,}", remedy))
+        raise SizeLimitError("expect", must, given=f"{cells:,}", remedy=remedy)
     blocks = [np.stack(np.broadcast_arrays(*block)) for block in _tables(form, z, first, last)]
     return level_sets(*np.concatenate(blocks, axis=1).reshape(2, -1))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FsmeuError, InputError, message, shorten
+from fsmeu.errors import Argument, FsmeuError, InputError, shorten, wording
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, is_within, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
@@ -98,7 +98,7 @@ def paired(
     )
     if len(hypotheses) != len(references):
         must = "there must be one model for each hypothesis"
-        raise InputError(message(where, must, f"{len(hypotheses)} and {len(references)}"))
+        raise InputError(where, must, given=f"{len(hypotheses)} and {len(references)}")
     pairs = enumerate(zip(hypotheses, references, strict=True))
     return [_hypothesis(z, model, f"{where}, zs[{row}]") for row, (z, model) in pairs], references
 
@@ -124,7 +124,7 @@ def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
         must = f"{loss.kind} {loss.name} is defined where {loss.requirement}"
         got = "a distribution that has other sequences"
         remedy = "Condition it: z.given(constraint)"
-        raise InputError(message(name, must, got, remedy))
+        raise InputError(name, must, given=got, remedy=remedy)
     return query
 
 
@@ -138,7 +138,7 @@ def encoded(z: Iterable[Any], model: Model, name: str) -> Ints:
 def _check_length(n: int, model: Model, name: str) -> None:
     if n != model.n:
         must = "the hypothesis and the model must have the same length"
-        raise InputError(message(name, must, f"lengths {n} and {model.n}"))
+        raise InputError(name, must, given=f"lengths {n} and {model.n}")
 
 
 def model_at(value: ModelLike, where: str) -> Model:
@@ -146,8 +146,7 @@ def model_at(value: ModelLike, where: str) -> Model:
     try:
         return as_model(value)
     except FsmeuError as error:
-        text = f"{where}: {error}"
-        raise InputError(text) from None
+        raise error.within(where) from None
 
 
 class BinaryLabels(NamedTuple):
@@ -215,7 +214,7 @@ def refuse_exchanged(z: Any, model: Any, where: str) -> None:
         must = "the hypothesis z comes before the model"
         got = f"{shorten(repr(z))} as z and labels {shorten(repr(model))} as the model"
         remedy = "Exchange them, or write models.Bernoulli([0, 1, ...]) for a certain reference"
-        raise InputError(message(where, must, got, remedy))
+        raise InputError(where, must, given=got, remedy=remedy)
 
 
 def fitted(
@@ -261,4 +260,5 @@ def _refuse_labels(
     sides = ((what, other, model), ("model", model, other))
     extra = [(name, [x for x in left if x not in set(right)]) for name, left, right in sides]
     got = "; ".join(f"in the {name} alone: {shorten(labels)}" for name, labels in extra if labels)
-    raise InputError(message(where, must, got, "Give labels=... when loading or building"))
+    remedy = wording("Give ", Argument("labels"), " as the model has them")
+    raise InputError(where, must, given=got, remedy=remedy)

@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike
 
 from fsmeu.arrays import Floats
 from fsmeu.display import Distribution, Text
-from fsmeu.errors import InputError, SizeLimitError, message
+from fsmeu.errors import Argument, InputError, SizeLimitError, wording
 from fsmeu.expectation.query import Query
 from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
@@ -70,10 +70,10 @@ class Levels(Text):
         Probabilities are summed from the nearer end, so that small ones there are not lost.
         """
         if not isinstance(q, Real) or not 0.0 <= q <= 1.0:
-            raise InputError(message("quantile", "q must lie in 0..1", q))
+            raise InputError("quantile", "q must lie in 0..1", given=q)
         if not len(self.values):
             must = "some probability must have been kept to speak of quantiles"
-            raise InputError(message("quantile", must, None, "Raise keep"))
+            raise InputError("quantile", must, remedy=wording("Raise ", Argument("keep")))
         values, probabilities = self.ungrouped
         if q <= 0.5:
             up_to = np.cumsum(probabilities)
@@ -166,7 +166,7 @@ def check_finite(where: str, numbers: float | Floats) -> None:
     """Refuses results that doubles cannot hold."""
     if not np.isfinite(numbers).all():
         must = "the result must be a number that doubles can hold; values of the loss are too large"
-        raise InputError(message(where, must, None, "Scale the loss down"))
+        raise InputError(where, must, remedy="Scale the loss down")
 
 
 def bounded_expectations(

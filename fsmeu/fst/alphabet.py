@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FsmeuError, InputError, as_number, message, nearest, shorten
+from fsmeu.errors import FsmeuError, InputError, as_number, nearest, shorten
 
 MAX_ITEMS = 20_000_000  # of a sequence, so that one without an end is refused
 
@@ -32,27 +32,27 @@ def listed(
         return list(sequence)
     is_array = hasattr(sequence, "__array__")
     if not is_array and not isinstance(sequence, Iterable):
-        raise InputError(message(where, must, shorten(sequence)))
+        raise InputError(where, must, given=shorten(sequence))
     if isinstance(sequence, set | frozenset | Mapping):
-        raise InputError(message(where, f"{must}, in order", type(sequence).__name__))
+        raise InputError(where, f"{must}, in order", given=type(sequence).__name__)
     try:
         if not is_array:
             items = list(islice(iter(sequence), MAX_ITEMS + 1))
         elif np.ma.is_masked(sequence):
-            raise InputError(message(where, "must have no masked entries", sequence))
+            raise InputError(where, "must have no masked entries", given=sequence)
         else:
             array = np.asarray(sequence)
             if array.ndim != 1 and not (rows and array.ndim):
                 shape = f"shape {array.shape}"
-                raise InputError(message(where, f"{must}, with one axis", shape))
+                raise InputError(where, f"{must}, with one axis", given=shape)
             items = list(array) if array.ndim > 1 else array.tolist()
     except FsmeuError:
         raise
     except Exception as error:  # whatever the sequence raises
         reason = shorten(f"{type(error).__name__}: {error}")
-        raise InputError(message(where, f"{must}, but reading it failed", reason)) from error
+        raise InputError(where, f"{must}, but reading it failed", given=reason) from error
     if len(items) > MAX_ITEMS:
-        raise InputError(message(where, f"there may be at most {MAX_ITEMS:,} items", "more"))
+        raise InputError(where, f"there may be at most {MAX_ITEMS:,} items", given="more")
     return items
 
 
@@ -80,7 +80,7 @@ def label_text(label: Label) -> str:
     """The text of a label; an InputError if it is a number with too many digits."""
     if isinstance(label, int) and abs(label) >= 10**_MOST_DIGITS:
         must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
-        raise InputError(message("labels", must, None, "Write it as text"))
+        raise InputError("labels", must, remedy="Write it as text")
     return str(label)
 
 
@@ -92,17 +92,17 @@ class Alphabet:
 
     def __post_init__(self) -> None:
         if not self.labels:
-            raise InputError(message("labels", "an alphabet needs at least one label"))
+            raise InputError("labels", "an alphabet needs at least one label")
         texts: set[str] = set()
         for label in self.labels:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
-                raise InputError(message("labels", must, shorten(label) or "an empty one"))
+                raise InputError("labels", must, given=shorten(label) or "an empty one")
             if not is_text(text := label_text(label)):
                 must = "each label must be text that UTF-8 can write"
-                raise InputError(message("labels", must, ascii(label)))
+                raise InputError("labels", must, given=ascii(label))
             if text in texts:
-                raise InputError(message("labels", f"must differ, {label!r} is there twice"))
+                raise InputError("labels", "must differ", given=f"{label!r} twice")
             texts.add(text)
 
     def __len__(self) -> int:
@@ -129,7 +129,9 @@ class Alphabet:
         except Exception:
             names = list(map(str, self.labels))
             must = f"label {len(indices) + 1} must be one of {shorten(', '.join(names))}"
-            raise InputError(message(where, must, label, nearest(shorten(label), names))) from None
+            raise InputError(
+                where, must, given=label, remedy=nearest(shorten(label), names)
+            ) from None
         return np.array(indices, np.int64)
 
     def decode(self, indices: Iterable[int]) -> list[Label]:
@@ -170,7 +172,7 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str, where: str = "labels")
         return labels
     if isinstance(labels, bytes | bytearray | memoryview):  # whose items are numbers
         must = "labels must be a text or a list of labels"
-        raise InputError(message(where, must, labels, "Decode bytes first: labels.decode()"))
+        raise InputError(where, must, given=labels, remedy="Decode bytes first: labels.decode()")
     items = tuple(listed(labels, where))
     as_is = set(map(type, items)) <= {int, str}  # not bool: True is equal to 1, but is no label
     return _cached_alphabet(items) if as_is else Alphabet(tuple(map(plain, items)))

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from fsmeu.arrays import Bools, Ints
-from fsmeu.errors import EmptyError, FsmeuError, InputError, message
+from fsmeu.errors import EmptyError, FsmeuError, InputError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, Layered
@@ -174,19 +174,19 @@ def as_constraint(
     if callable(getattr(allowed, "over", None)) and not isinstance(allowed, type):
         constraint = _over(allowed, alphabet)
         if not isinstance(constraint, Constraint):  # a loss has such a method, too
-            raise InputError(message(where, must, type(allowed).__name__))
+            raise InputError(where, must, given=type(allowed).__name__)
     elif isinstance(allowed, Fst):
         constraint = acceptor_table(allowed, alphabet, n)
     elif isinstance(allowed, str):
         constraint = regex_acceptor(allowed, alphabet, n)
     elif not isinstance(allowed, Constraint | None):
-        raise InputError(message(where, must, type(allowed).__name__))
+        raise InputError(where, must, given=type(allowed).__name__)
     if (
         constraint
         and n is not None
         and not len(constraint_layers(constraint, len(alphabet), n).ends)
     ):
-        raise EmptyError(message(where, f"it must allow at least one sequence of length {n}"))
+        raise EmptyError(where, f"it must allow at least one sequence of length {n}")
     return constraint  # type: ignore[no-any-return]
 
 

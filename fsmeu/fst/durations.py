@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.errors import InputError, check_int, message, shorten
+from fsmeu.errors import InputError, check_int, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, plain
 from fsmeu.fst.constraint import Constraint, ConstraintLike, as_constraint, intersection
 
@@ -81,8 +81,8 @@ class AllOf:
 def _index(alphabet: Alphabet, label: Label, where: str) -> int:
     """The place of a label, which must be one of the alphabet's."""
     if label not in alphabet.index:
-        must = f"{label!r} must be one of the labels, {shorten(alphabet.labels)}"
-        raise InputError(message(f"constraint {where}", must))
+        must = f"the label must be one of {shorten(alphabet.labels)}"
+        raise InputError(f"constraint {where}", must, given=repr(label))
     return alphabet.index[label]
 
 
@@ -90,7 +90,7 @@ def _label(label: Any, where: str) -> Label:
     """A label that was given: a whole number or a text."""
     known = plain(label)
     if isinstance(known, bool) or not isinstance(known, int | str):
-        raise InputError(message(where, "a label must be a whole number or a text", label))
+        raise InputError(where, "a label must be a whole number or a text", given=label)
     return known
 
 
@@ -120,5 +120,5 @@ def min_duration(k: int, *labels: Label) -> MinDuration:
 def all_of(*constraints: ConstraintLike) -> AllOf:
     """Sequences that all of these constraints allow, each as ``decode`` takes it."""
     if not constraints:
-        raise InputError(message("all_of", "there must be a constraint"))
+        raise InputError("all_of", "there must be a constraint")
     return AllOf(constraints)

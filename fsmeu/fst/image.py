@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FstError, InputError, as_whole, message
+from fsmeu.errors import FstError, InputError, as_whole
 from fsmeu.fst.alphabet import Alphabet, is_text
 from fsmeu.fst.compose import guard_arcs, guard_size
 from fsmeu.fst.openfst import Fst, pynini, pywrapfst
@@ -80,7 +80,7 @@ class ArcTable:
             reached = self.target[arcs]
             if (depth[reached] >= 0).any():
                 must = "all paths to a state must have the same length (no cycles, one length only)"
-                raise FstError(message("machine", must))
+                raise FstError("machine", must)
             order = np.arange(len(reached))
             depth[reached] = order
             frontier = reached[depth[reached] == order]
@@ -91,16 +91,16 @@ def check_table(table: ArcTable, where: str) -> None:
     """Refuses, by an FstError, states, labels and weights that OpenFst does not check."""
     last = table.states - 1
     if not -1 <= table.start <= last:
-        raise FstError(message(where, f"the start must be a state, 0 to {last}", table.start))
+        raise FstError(where, f"the start must be a state, 0 to {last}", given=table.start)
     labels = np.concatenate([table.ilabel, table.olabel])
     for numbers, most, must in (
         (table.target, last, f"each arc must lead to a state, 0 to {last}"),
         (labels, MAX_NUMBER, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"),
     ):
         if table.arcs and not 0 <= numbers.min() <= numbers.max() <= most:
-            raise FstError(message(where, must))
+            raise FstError(where, must)
     if np.isnan(table.weight).any() or np.isnan(table.final).any():
-        raise FstError(message(where, "each weight must be a number", "nan"))
+        raise FstError(where, "each weight must be a number", given="nan")
 
 
 def without_zero_arcs(table: ArcTable) -> ArcTable:
@@ -161,7 +161,7 @@ def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
     plain = fst.copy()
     if plain.arc_type() not in ("standard", "log", "log64"):
         must = "the arc type must be standard, log or log64"
-        raise FstError(message(where, must, plain.arc_type()))
+        raise FstError(where, must, given=plain.arc_type())
     if not hasattr(plain, "set_input_symbols"):  # a const machine, which cannot be changed
         plain = pynini.Fst.from_pywrapfst(plain)
     plain.set_input_symbols(None)
@@ -260,7 +260,7 @@ class _Reader:
 
     def refuse(self, why: str) -> NoReturn:
         must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
-        raise FstError(message(self.where, f"{must}, but {why}", repr(bytes(self.image[:24]))))
+        raise FstError(self.where, f"{must}, but {why}", given=repr(bytes(self.image[:24])))
 
     def take(self, size: int) -> memoryview:
         """The next bytes, so many."""
@@ -324,7 +324,7 @@ def names_of(table: pywrapfst.SymbolTableView | None, where: str) -> dict[int, s
     try:
         return {} if table is None else {int(number): str(name) for number, name in table}
     except UnicodeDecodeError:
-        raise FstError(message(where, "the names in a symbol table must be UTF-8")) from None
+        raise FstError(where, "the names in a symbol table must be UTF-8") from None
 
 
 def table_of_names(names: Mapping[int, str], where: str) -> pywrapfst.SymbolTable | None:
@@ -334,6 +334,6 @@ def table_of_names(names: Mapping[int, str], where: str) -> pywrapfst.SymbolTabl
         whole = as_whole(number, least=0)
         if whole is None or whole >= 2**63 or not is_text(name):
             must = "a symbol table must map numbers from 0 to names that UTF-8 can write"
-            raise InputError(message(where, must, f"{number!r}: {name!r}"))
+            raise InputError(where, must, given=f"{number!r}: {name!r}")
         table.add_symbol(name, whole)
     return table if names else None

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, FstError, InputError, message
+from fsmeu.errors import EmptyError, FstError, InputError
 from fsmeu.fst import image
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
@@ -84,7 +84,7 @@ def check_layers(layered: object) -> None:
     """Refuses what is not a layered acceptor, by an InputError."""
     if not isinstance(layered, Layered):
         must = "the layers of a model are needed, as model.layered() gives them"
-        raise InputError(message("layers", must, type(layered).__name__))
+        raise InputError("layers", must, given=type(layered).__name__)
 
 
 def in_logs(layered: Layered) -> LogLayered:
@@ -224,12 +224,12 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
         depth, arcs_at = table.depths
     except FstError as error:
         must = "the machine must be acyclic and all its sequences must have the same length"
-        raise InputError(message(where, must)) from error
+        raise InputError(where, must) from error
     ending = depth[np.isfinite(table.final)]
     if ending.min() != ending.max():
         must = "all sequences must have the same length"
         got = f"lengths {ending.min()} and {ending.max()}"
-        raise InputError(message(where, must, got, "Give one machine per length"))
+        raise InputError(where, must, given=got, remedy="Give one machine per length")
     order = np.argsort(depth, kind="stable")
     widths = np.bincount(depth)
     local = np.empty(table.states, np.int64)  # the number of a state in its layer
@@ -250,9 +250,9 @@ def trimmed_acceptor(fst: pynini.Fst, where: str) -> ArcTable:
     """The arcs of an acceptor that accepted sequences use; an error if there are none."""
     table = image.trimmed(image.without_zero_arcs(image.table_from_fst(fst, where)))
     if not np.isfinite(table.final).any():
-        raise EmptyError(message(where, "it must accept at least one sequence"))
+        raise EmptyError(where, "it must accept at least one sequence")
     if (table.ilabel != table.olabel).any():
-        raise InputError(message(where, "both tapes must carry the same labels (an acceptor)"))
+        raise InputError(where, "both tapes must carry the same labels (an acceptor)")
     return table
 
 
@@ -263,10 +263,10 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
     numbers, arc = np.unique(table.ilabel, return_inverse=True)
     if 0 in numbers:
         must = "the machine must be free of epsilon arcs"
-        raise InputError(message(where, must, None, "Apply pynini.rmepsilon first"))
+        raise InputError(where, must, remedy="Apply pynini.rmepsilon first")
     places = [named.get(symbols[k], -1) if k in symbols else k - 1 for k in numbers.tolist()]
     for number, place in zip(numbers.tolist(), places, strict=True):
         if not 0 <= place < len(alphabet):
             must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
-            raise InputError(message(where, must, symbols.get(number) or number))
+            raise InputError(where, must, given=symbols.get(number) or number)
     return np.array(places, np.int64)[arc]

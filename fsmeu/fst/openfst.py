@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from fsmeu.errors import MissingExtra, message
+from fsmeu.errors import MissingExtra
 
 __all__ = ["Fst", "pynini", "pywrapfst"]
 
@@ -29,7 +29,7 @@ class _Missing:
         if name.startswith("__"):
             raise AttributeError(name)
         must = "it must be installed for this, as explicit machines are OpenFst's"
-        raise MissingExtra(message("pynini", must, str(self.error), _REMEDY)) from self.error
+        raise MissingExtra("pynini", must, given=str(self.error), remedy=_REMEDY) from self.error
 
 
 class _NoFst:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import EmptyError, InputError, SizeLimitError, message, nearest
+from fsmeu.errors import EmptyError, InputError, SizeLimitError, nearest
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst
@@ -160,15 +160,15 @@ def deterministic(
             table = table_from_fst(determinized(fst, most), "constraint")
             break
     else:
-        must = f"its acceptor may have at most {states:,} states, this one needs more"
+        must = f"its acceptor may have at most {states:,} states"
         remedy = f"Use a simpler one, or raise FSMEU_MAX_STATES, now {max_states():,}"
-        raise SizeLimitError(message("constraint", must, None, remedy))
+        raise SizeLimitError("constraint", must, given="more", remedy=remedy)
     after = np.full((table.states, count + 1), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     ends = np.flatnonzero(np.isfinite(table.final))
     if table.start < 0:
         length = "" if n is None else f" of length {n}"
-        raise EmptyError(message("constraint", f"it must allow at least one sequence{length}"))
+        raise EmptyError("constraint", f"it must allow at least one sequence{length}")
     guard_size("constraint", len(after) * len(symbols) // CELLS_PER_STATE)
     return Constraint(after[:, symbols], table.start, ends)
 
@@ -209,7 +209,7 @@ def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Const
     """The minimal deterministic acceptor of a regular expression over labels (for length n)."""
     if len(text) > _MOST_CHARACTERS:
         must = f"a regular expression may have at most {_MOST_CHARACTERS:,} characters"
-        raise SizeLimitError(message("constraint", must, f"{len(text):,}", "Give an acceptor"))
+        raise SizeLimitError("constraint", must, given=f"{len(text):,}", remedy="Give an acceptor")
     parser = _Parser(text, alphabet)
     term = parser.term(0)
     extra, place = parser.take()
@@ -306,9 +306,9 @@ class _Parser:
                 self.tokens.append((token, place))
         self.tokens.append(("", len(text)))
 
-    def error(self, place: int, what: str) -> InputError:
-        shown = f"in {self.text!r}, at character {place + 1}: {what}"
-        return InputError(message("constraint", shown))
+    def error(self, place: int, must: str, remedy: str = "") -> InputError:
+        where = f"constraint: in {self.text!r}, at character {place + 1}"
+        return InputError(where, must, remedy=remedy)
 
     def peek(self) -> str:
         return self.tokens[self.at][0]
@@ -398,4 +398,4 @@ class _Parser:
             self.named[self.index[name]] = None
             return self.index[name]
         hint = nearest(name, map(str, self.index))
-        raise self.error(place, f"{name!r} is not a label. {hint}".rstrip())
+        raise self.error(place, f"{name!r} is not a label", hint)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.errors import InputError, message
+from fsmeu.errors import Argument, InputError, wording
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint
 
@@ -49,7 +49,7 @@ def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
         kind, name = tag_parts(tag)
         if kind not in "BIO" or (kind == "O") == bool(name):
             must = "labels must be chunk tags: O, B-TYPE, I-TYPE"
-            raise InputError(message("chunks", must, tag))
+            raise InputError("chunks", must, given=tag)
         if open_type and (kind != "I" or name != open_type):
             chunks.append((begin, i, open_type))
             open_type = ""
@@ -78,6 +78,11 @@ def chunk_tags(chunks: Iterable[tuple[int, int, str]], n: int, scheme: str) -> l
     return tags
 
 
+GIVE_TAGS = wording(
+    "Give ", Argument("types", '["NP", ...]'), " or ", Argument("labels", '["O", "B-NP", ...]')
+)
+
+
 def tag_labels(types: Iterable[str], scheme: str = "bio") -> tuple[Label, ...]:
     """The tags of a scheme for these chunk types: O, B-X, I-X and so on."""
     return ("O", *(f"{kind}-{name}" for name in types for kind in KINDS[scheme]))
@@ -91,7 +96,7 @@ def check_tags(alphabet: Alphabet, scheme: str, where: str, remedy: str = "") ->
             must = f"labels must be chunk tags: O, {', '.join(f'{kind}-TYPE' for kind in kinds)}"
             others = [name for name in KINDS if is_tag(str(label), KINDS[name])]
             hint = f"Tags such as {label} are those of {' and '.join(others)}" if others else remedy
-            raise InputError(message(where, must, label, hint))
+            raise InputError(where, must, given=label, remedy=hint)
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
     names = listed(types, where, must)
     texts = not isinstance(types, str) and all(isinstance(name, str) for name in names)
     if not texts or ("O" in names and any(is_tag(name, "BIES") for name in names)):
-        raise InputError(message(where, must, types if isinstance(types, str) else names))
+        raise InputError(where, must, given=types if isinstance(types, str) else names)
     return tuple(names)
 
 

@@ -30,7 +30,7 @@ from sklearn.utils.validation import validate_data as validate
 from threadpoolctl import threadpool_limits
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import FsmeuError, InputError, message
+from fsmeu.errors import FsmeuError, InputError
 from fsmeu.learning.classes import (
     check_classes,
     check_positive,
@@ -53,7 +53,7 @@ def check_real(
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not math.isnan(number) and predicate(number):
         return number
-    raise InputError(message(where, f"{name} must be a {expected}", value))
+    raise InputError(where, f"{name} must be a {expected}", given=value)
 
 
 NONNEGATIVE = ("finite number of at least 0", lambda x: 0.0 <= x < math.inf)
@@ -79,7 +79,7 @@ def checking(where: str) -> Iterator[None]:
         raise
     except (ValueError, TypeError) as error:
         kind = ExampleTypeError if isinstance(error, TypeError) else InputError
-        raise kind(message(where, " ".join(str(error).split()))) from error
+        raise kind(where, " ".join(str(error).split())) from error
 
 
 def random_of(where: str, random_state: Any) -> np.random.RandomState:
@@ -88,7 +88,7 @@ def random_of(where: str, random_state: Any) -> np.random.RandomState:
         return check_random_state(random_state)  # type: ignore[no-any-return]
     except (ValueError, TypeError):
         must = "random_state must be None, a generator or a whole number from 0 to 2^32 - 1"
-        raise InputError(message(where, must, random_state)) from None
+        raise InputError(where, must, given=random_state) from None
 
 
 _FORM: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
@@ -150,14 +150,14 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 remedy += ". Where labels come in parts, give both classes at the first call"
                 if len(unique) > 2:
                     remedy += f". One class against all others: y == {plain(unique[0])!r}"
-                raise InputError(message(where, "there must be two classes", got, remedy))
+                raise InputError(where, "there must be two classes", given=got, remedy=remedy)
             if not first and not np.array_equal(unique, self.classes_):
-                raise InputError(message(where, "classes must stay the same", unique.tolist()))
+                raise InputError(where, "classes must stay the same", given=unique.tolist())
             self.classes_: NDArray[Any] = unique
         strange = labels[~np.isin(labels, self.classes_)]
         if len(strange):
             must = f"labels must be of the classes {self.classes_.tolist()}"
-            raise InputError(message(where, must, np.unique(strange).tolist()))
+            raise InputError(where, must, given=np.unique(strange).tolist())
         if first:
             loss = getattr(self, "loss_", None)
             greater = labels == self.classes_[1]
@@ -232,7 +232,7 @@ class MetaClassifier(BinaryClassifier):
         name, last = inner.steps[-1] if isinstance(inner, Pipeline) else ("", inner)
         if weights is not None and not validation.has_fit_parameter(last, "sample_weight"):
             must = "the estimator must take sample_weight where weights are given"
-            raise InputError(message(type(self).__name__, must, inner))
+            raise InputError(type(self).__name__, must, given=inner)
         key = f"{name}__sample_weight" if name else "sample_weight"
         return {} if weights is None else {key: weights}
 
@@ -250,12 +250,10 @@ class MetaClassifier(BinaryClassifier):
             must = "the estimator must have fit and predict_proba"
             remedy = "With calibration, decision_function will do instead of predict_proba"
             remedy *= hasattr(self, "calibration")
-            raise InputError(message(type(self).__name__, must, inner, remedy))
+            raise InputError(type(self).__name__, must, given=inner, remedy=remedy)
         checked = validate(self, y=labels, **how)
         if not validation._num_samples(rows):
-            raise InputError(
-                message(f"{type(self).__name__}.fit", "there must be examples", "none")
-            )
+            raise InputError(f"{type(self).__name__}.fit", "there must be examples", given="none")
         validate(self, rows, skip_check_array=True)
         return indexable(rows, checked)[0], checked
 
@@ -298,10 +296,10 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
     """The loss of a built-in name or path, with parameters and open labels, or the loss itself."""
     if not isinstance(params, Mapping | None) or not all(isinstance(x, str) for x in params or ()):
         must = "loss_params must be a dictionary of the parameters of the loss"
-        raise InputError(message(where, must, params))
+        raise InputError(where, must, given=params)
     if params and not isinstance(loss, str | PathLike):
         must = "loss_params may be given with the name or the path of a loss only"
-        raise InputError(message(where, must, dict(params)))
+        raise InputError(where, must, given=dict(params))
     return as_loss(loss, where, params or {}, labels)
 
 
@@ -310,11 +308,11 @@ def binary_loss(where: str, loss: Any, params: Any = None, table: bool = False) 
     chosen = given_loss(loss, params, where)
     if len(chosen.alphabet) != 2:
         must = "the loss must be one over two labels"
-        raise InputError(message(where, must, f"{chosen.name} over {chosen.alphabet.labels}"))
+        raise InputError(where, must, given=f"{chosen.name} over {chosen.alphabet.labels}")
     if table and getattr(chosen, "confusion", None) is None:
         must = "the loss must be one of a file whose value depends on the confusion table alone"
         remedy = "For example fscore, jaccard, balanced_accuracy or g_tp_pr"
-        raise InputError(message(where, must, chosen.name, remedy))
+        raise InputError(where, must, given=chosen.name, remedy=remedy)
     return chosen
 
 
@@ -370,7 +368,7 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     """
     if labels.shape != predicted.shape:
         must = f"the model gives labels of shape {predicted.shape}"
-        raise InputError(message("labels", must, f"shape {labels.shape}"))
+        raise InputError("labels", must, given=f"shape {labels.shape}")
     check_classes("labels", labels, model.classes_)
     pos_label = model.classes_[getattr(model, "positive_", 1)]
     positive, chosen = labels == pos_label, predicted == pos_label
@@ -395,5 +393,5 @@ def confusion_loss(model: Any) -> SpecLoss:
         return load("fscore", **{x: params[x] for x in ("alpha", "beta") if x in params})
     if loss.confusion is None:
         must = "the value of the loss must depend on the confusion table alone"
-        raise InputError(message("--plot", must, loss.name))
+        raise InputError("threshold plot", must, given=loss.name)
     return model._named_loss()  # type: ignore[no-any-return]

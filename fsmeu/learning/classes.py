@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import InputError, message, shorten
+from fsmeu.errors import Argument, InputError, shorten, wording
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label, plain_label
 from fsmeu.losses.protocol import Loss
@@ -52,8 +52,9 @@ def index_of_class(where: str, classes: Sequence[Any] | NDArray[Any], pos_label:
         for k, value in enumerate(values):
             if is_named(value, given):
                 return k
-    must = f"pos_label must be one of the classes {', '.join(shorten(repr(v)) for v in values)}"
-    raise InputError(message(where, must, repr(pos_label)))
+    names = ", ".join(shorten(repr(value)) for value in values)
+    must = wording(Argument("pos_label"), f" must be one of the classes {names}")
+    raise InputError(where, must, given=repr(pos_label))
 
 
 def check_classes(where: str, labels: NDArray[Any], classes: NDArray[Any]) -> None:
@@ -61,14 +62,14 @@ def check_classes(where: str, labels: NDArray[Any], classes: NDArray[Any]) -> No
     strange = sorted(set(labels.ravel().tolist()) - set(classes.tolist()), key=str)
     if strange:
         must = f"labels must be {' or '.join(str(plain(label)) for label in classes)}"
-        raise InputError(message(where, must, plain(strange[0])))
+        raise InputError(where, must, given=plain(strange[0]))
 
 
 def check_positive(index: Any, where: str, allowed: tuple[int | None, ...]) -> None:
     """Raises an InputError unless the index of the positive class is one of those allowed."""
     if type(index) not in (int, type(None)) or index not in allowed:
         must = f"positive_ must be one of {', '.join(map(str, allowed))}"
-        raise InputError(message(where, must, index))
+        raise InputError(where, must, given=index)
 
 
 def over_classes(
@@ -163,8 +164,9 @@ def positive_class(
         if counted not in (None, index):
             assert loss is not None
             assert counted is not None
-            must = f"{loss.name} counts {plain(classes[counted])!r}, so that pos_label must be that"
-            raise InputError(message(where, must, pos_label))
+            counts = f"{loss.name} counts {plain(classes[counted])!r}, so that "
+            must = wording(counts, Argument("pos_label"), " must be that")
+            raise InputError(where, must, given=pos_label)
         return index
     if counted is not None:
         return counted
@@ -173,9 +175,11 @@ def positive_class(
         return names.index(usual)
     index, how = _rarer(greater, weights)
     both = [repr(plain(value)) for value in classes]
-    text = f"{where}: {how}, {both[index]}, is taken as the positive one"
-    remedy = f"Give pos_label={both[index]}, or pos_label={both[1 - index]} for the other"
-    warnings.warn(f"{text}. {remedy}.", UserWarning, stacklevel=4)
+    taken, other = (Argument("pos_label", both[k]) for k in (index, 1 - index))
+    text = f"{where}: {how}, {both[index]}, is taken as the positive one. Give "
+    warnings.warn(
+        wording(text, taken, ", or ", other, " for the other."), UserWarning, stacklevel=4
+    )
     return index
 
 
@@ -217,5 +221,5 @@ def positive_tag(
         return positive_class(where, classes, greater, pos_label, loss=loss)
     if pos_label is None:
         return None  # which the loss refuses by itself
-    must = "pos_label may be given where tags are of two classes"
-    raise InputError(message(where, must, f"{len(classes)} classes", "Leave it out"))
+    must = wording(Argument("pos_label"), " may be given where tags are of two classes")
+    raise InputError(where, must, given=f"{len(classes)} classes", remedy="Leave it out")

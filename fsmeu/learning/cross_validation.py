@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 from fsmeu.fst.alphabet import Alphabet, listed
 from fsmeu.models import Model, ModelLike, as_model
 from fsmeu.models.derived import extended
@@ -44,18 +44,18 @@ def cross_val_models(
         groups: for a splitter that keeps groups together, that of each sequence.
     """
     if isinstance(tagger, type) or not hasattr(tagger, "fit"):
-        raise InputError(message(_WHERE, "the tagger must have fit(X, y)", tagger))
+        raise InputError(_WHERE, "the tagger must have fit(X, y)", given=tagger)
     if model is None and not hasattr(tagger, "models"):
         must = "the tagger must have models(X), or model= must be a function of tagger and sequence"
         remedy = "For sklearn-crfsuite: model=fsmeu.models.from_crfsuite"
-        raise InputError(message(_WHERE, must, type(tagger).__name__, remedy))
+        raise InputError(_WHERE, must, given=type(tagger).__name__, remedy=remedy)
     if model is not None and not callable(model):
-        raise InputError(message(_WHERE, "model must be a function of tagger and sequence", model))
+        raise InputError(_WHERE, "model must be a function of tagger and sequence", given=model)
     inputs = listed(X, _WHERE, "X must be a list of sequences", rows=True)
     labels = listed(y, _WHERE, "y must be a list of label sequences", rows=True)
     if len(inputs) != len(labels):
         must = "X and y must have as many sequences"
-        raise InputError(message(_WHERE, must, f"{len(inputs)} and {len(labels)}"))
+        raise InputError(_WHERE, must, given=f"{len(inputs)} and {len(labels)}")
     models: dict[int, Model] = {}
     for train, test in _splits(inputs, cv, groups):
         fitted = clone(tagger, safe=False)
@@ -64,7 +64,7 @@ def cross_val_models(
         found = [model(fitted, x) for x in held_out] if model else list(fitted.models(held_out))
         if len(found) != len(held_out):
             must = "models(X) must give one model for each sequence"
-            raise InputError(message(_WHERE, must, f"{len(found)} for {len(held_out)}"))
+            raise InputError(_WHERE, must, given=f"{len(found)} for {len(held_out)}")
         models.update(zip(test.tolist(), map(as_model, found), strict=True))
     return _over_all_labels([models[k] for k in range(len(inputs))])
 
@@ -76,15 +76,15 @@ def _splits(inputs: list[Any], cv: Any, groups: Any) -> list[tuple[Ints, Ints]]:
         splits = [(np.arange(len(inputs))[a], np.arange(len(inputs))[b]) for a, b in found]
     except (ValueError, TypeError, IndexError) as error:
         must = "cv must split the sequences into folds, as in scikit-learn"
-        raise InputError(message(_WHERE, must, str(error))) from error
+        raise InputError(_WHERE, must, given=str(error)) from error
     held_out = np.sort([k for _, test in splits for k in test.tolist()])
     if not np.array_equal(held_out, np.arange(len(inputs))):
         must = "cv must hold out each sequence once, as KFold does"
-        raise InputError(message(_WHERE, must, f"{len(held_out)} of {len(inputs)}"))
+        raise InputError(_WHERE, must, given=f"{len(held_out)} of {len(inputs)}")
     for train, test in splits:
         if np.intersect1d(train, test).size:
             must = "cv must not train on what is held out"
-            raise InputError(message(_WHERE, must, int(np.intersect1d(train, test)[0])))
+            raise InputError(_WHERE, must, given=int(np.intersect1d(train, test)[0]))
     return splits
 
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
-from fsmeu.errors import InputError, SizeLimitError, as_number, message, one_of
+from fsmeu.errors import Argument, InputError, SizeLimitError, as_number, one_of, wording
 from fsmeu.files import TABLES, input_limit, read_arrays, read_bytes, readable
 
+_SVMLIGHT = ("svmlight", "svmlight0")
 _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
 
 
@@ -36,54 +37,55 @@ class Examples(NamedTuple):
 
 def read_examples(
     name: str,
-    form: str | None = None,
+    input_format: str | None = None,
     label: str | None = None,
     features: int | None = None,
-    zero_based: bool = False,
     labelled: bool = False,
 ) -> Examples:
     """The examples of a file.
 
     Args:
         name: the path of the file.
-        form: svmlight, csv or npz; None goes by the ending, else svmlight.
+        input_format: svmlight, whose features count from 1, svmlight0, csv or npz; None goes by
+            the ending, else svmlight.
         label: csv: columns of labels by name or counted from 1, with commas; None is the last one.
         features: how many there must be, if known; a csv file of as many columns has no labels.
-        zero_based: svmlight: features are counted from 0.
         labelled: whether there must be labels.
     """
     ending = Path(name).name.lower().removesuffix(".gz").removesuffix(".bz2").rpartition(".")[2]
-    form = _ENDINGS.get(ending, "svmlight") if form is None else form
-    form = one_of("--input-format", "the format", form, ("svmlight", "csv", "npz"))
+    form = _ENDINGS.get(ending, "svmlight") if input_format is None else input_format
+    one_of(name, "input_format", form, (*_SVMLIGHT, "csv", "npz"))
     if label is not None and form != "csv":
         must = "a column of labels can be chosen in csv files only"
-        raise InputError(message("--label", must, f"{form} file {name}"))
+        raise InputError(wording(Argument("label")), must, given=f"{form} file {name}")
     if form == "csv":
         data = _from_csv(name, label, features)
     else:
-        data = _from_npz(name) if form == "npz" else _from_svmlight(name, features, zero_based)
+        data = _from_npz(name) if form == "npz" else _from_svmlight(name, features, form)
     if not data.rows.shape[0]:
-        raise InputError(message(name, "there must be examples", "none"))
+        raise InputError(name, "there must be examples", given="none")
     if features is not None and data.rows.shape[1] != features:
         must = f"the model was trained with {features} features"
-        raise InputError(message(name, must, f"{data.rows.shape[1]} features"))
+        raise InputError(name, must, given=f"{data.rows.shape[1]} features")
     if labelled and data.labels is None:
-        raise InputError(message(name, "the examples must have labels", "none"))
+        raise InputError(name, "the examples must have labels", given="none")
     return data
 
 
-def _from_svmlight(name: str, features: int | None, zero_based: bool) -> Examples:
+def _from_svmlight(name: str, features: int | None, form: str) -> Examples:
     content = io.BytesIO(read_bytes(name, f"svmlight file {name}", TABLES))
     try:
-        rows, labels = load_svmlight_file(content, n_features=features, zero_based=zero_based)
+        from_0 = form == "svmlight0"
+        rows, labels = load_svmlight_file(content, n_features=features, zero_based=from_0)
     except (ValueError, TypeError, OverflowError) as error:
         must = f"each line must be a label and features as index:value ({error})"
-        remedy = "Features count from 1, or from 0 with --zero-based; or give --input-format"
-        raise InputError(message(name, must, None, remedy)) from None
+        other = Argument("input_format", "svmlight0")
+        counted = wording("Features count from 1, or from 0 with ", other, "; or choose another")
+        raise InputError(name, must, remedy=counted) from None
     if features is None and rows.shape[1] > (most := input_limit(32)):  # bytes of weights each
         remedy = "Number features without gaps, or raise the limit with FSMEU_MAX_BYTES"
         must, got = f"there may be at most {most:,} features", f"{rows.shape[1]:,}"
-        raise SizeLimitError(message(name, must, got, remedy))
+        raise SizeLimitError(name, must, given=got, remedy=remedy)
     return Examples(csr_array(rows), labels)
 
 
@@ -92,7 +94,7 @@ def _from_npz(name: str) -> Examples:
     arrays = read_arrays(name, f"npz file {name}")
     labels, sparse = arrays.get("y"), ("data", "indices", "indptr", "shape")
     if "X" not in arrays and not arrays.keys() >= set(sparse):
-        raise InputError(message(name, must, ", ".join(sorted(arrays)) or "nothing"))
+        raise InputError(name, must, given=", ".join(sorted(arrays)) or "nothing")
     try:
         if "X" in arrays:
             rows: Any = np.asarray(arrays["X"], np.float64)
@@ -101,12 +103,12 @@ def _from_npz(name: str) -> Examples:
             rows = csr_array(tuple(parts), shape=tuple(shape.tolist()))
             rows.check_format(full_check=True)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise InputError(message(name, f"{must} ({error})")) from None
+        raise InputError(name, f"{must} ({error})") from None
     if rows.ndim != 2:
-        raise InputError(message(name, "X must be rows of features", f"shape {rows.shape}"))
+        raise InputError(name, "X must be rows of features", given=f"shape {rows.shape}")
     if labels is not None and (labels.ndim not in (1, 2) or len(labels) != rows.shape[0]):
         must = f"y must hold a label for each of the {rows.shape[0]} rows of X"
-        raise InputError(message(name, must, f"shape {labels.shape}"))
+        raise InputError(name, must, given=f"shape {labels.shape}")
     return Examples(rows, labels)
 
 
@@ -122,27 +124,28 @@ def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
     for word, column in zip(words, chosen, strict=True):
         if not 0 <= column < width:
             must = f"a column is one of 1 to {width}" + f" or {', '.join(header)}" * bool(header)
-            raise InputError(message(f"--label, {name}", must, word or "nothing"))
+            place = wording(Argument("label"), f", {name}")
+            raise InputError(place, must, given=word or "nothing")
     others = [k for k in range(width) if k not in chosen]
     if not others and begin:
-        raise InputError(message(name, "there must be a column beside the labels", "none"))
+        raise InputError(name, "there must be a column beside the labels", given="none")
     numbers, names = array("d"), [list[str]() for _ in chosen]
     for line, cells in itertools.chain([] if header else [(begin, first)], lines):
         if len(cells) != width:
             must = f"each line must have {width} columns"
-            raise InputError(message(f"{name}, line {line}", must, len(cells)))
+            raise InputError(f"{name}, line {line}", must, given=len(cells))
         for column in others:
             number = number_in(cells[column])
             if number is None or not math.isfinite(number):
                 where = f"{name}, line {line}, column {column + 1}"
                 got = cells[column].strip() or "nothing"
-                raise InputError(message(where, "a feature must be a finite number", got))
+                raise InputError(where, "a feature must be a finite number", given=got)
             numbers.append(number)
         for texts, column in zip(names, chosen, strict=True):
             texts.append(sys.intern(cells[column].strip()))
     if not numbers:
         got = "a header alone" if begin else "none"
-        raise InputError(message(name, "there must be examples", got))
+        raise InputError(name, "there must be examples", given=got)
     rows, columns = np.frombuffer(numbers).reshape(-1, len(others)), [*map(_labels, names)]
     if len(columns) > 1:
         return Examples(rows, np.stack(columns, axis=1))
@@ -159,7 +162,7 @@ def _csv_lines(name: str) -> Iterator[tuple[int, list[str]]]:
             yield from ((reader.line_num, cells) for cells in reader if "".join(cells).strip())
     except csv.Error as error:
         where = f"{name}, line {reader.line_num}"
-        raise InputError(message(where, f"it must be a csv file ({error})")) from None
+        raise InputError(where, f"it must be a csv file ({error})") from None
 
 
 def number_in(cell: str) -> float | None:

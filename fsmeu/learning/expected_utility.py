@@ -20,7 +20,7 @@ from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, check_bool, check_int, message
+from fsmeu.errors import InputError, check_bool, check_int
 from fsmeu.expectation.expect import value_and_gradient
 from fsmeu.learning import base
 from fsmeu.learning.saving import register
@@ -167,7 +167,7 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         rows, positive, weights = self._training(X, y, sample_weight)
         if weights is not None and len(np.unique(positive[weights > 0])) < 2:
             must = "each class must have an example of positive weight"
-            raise InputError(message(f"{where}.fit", must))
+            raise InputError(f"{where}.fit", must)
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
         # On the parameters times the root mean squares of their features, other units of features
         # give the same search.
@@ -285,7 +285,7 @@ def batch_value(loss: Loss, y: Ints) -> base.Objective:
     if cells > CONFUSION_CELLS:
         must = f"a batch may have at most {CONFUSION_CELLS:,} confusion tables"
         got = f"{cells:,} for {n:,} examples"
-        raise InputError(message("batch", must, got, "Give batch_size=2000"))
+        raise InputError("batch", must, given=got, remedy="Give batch_size=2000")
     positive, alarms = y == 1, np.arange(n - ref + 1)
     table = np.array([value_of_counts(form, n, tp, tp + alarms, ref) for tp in range(ref + 1)])
 

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decode import decode, decode_many
-from fsmeu.errors import InputError, check_bool, check_int, message, one_of
+from fsmeu.errors import InputError, check_bool, check_int, leave_out, one_of
 from fsmeu.expectation.expect import expect
 from fsmeu.learning import base
 from fsmeu.learning.classes import is_named
@@ -73,7 +73,7 @@ class PlugInClassifier(base.MetaClassifier):
         if least < self.folds:
             must = f"calibration needs at least {self.folds} examples of each class, one in a fold"
             remedy = "Lower folds, or leave calibration out"
-            raise InputError(message(type(self).__name__, must, least, remedy))
+            raise InputError(type(self).__name__, must, given=least, remedy=remedy)
         method = "decision_function" if hasattr(inner, "decision_function") else "predict_proba"
         parts = StratifiedKFold(self.folds, shuffle=True, random_state=0)
         more = {"cv": parts, "method": method, "params": self._weighing(weights)}
@@ -176,14 +176,14 @@ class DTAClassifier(PlugInClassifier):
         share = self.training_prior_
         if not 0.0 < share < 1.0:
             must = "with a prior, both classes must have weight in training"
-            raise InputError(message(where, must, f"a share of positives of {share:g}"))
+            raise InputError(where, must, given=f"a share of positives of {share:g}")
         inner = self._inner()
         last = inner.steps[-1][1] if isinstance(inner, Pipeline) else inner
         weighing = getattr(last, "class_weight", None)
         if weighing is not None and self.calibration is None:
             must = "with a prior, probabilities must be those of the class frequencies of training"
             remedy = "Leave class_weight out, or give calibration"
-            raise InputError(message(where, must, f"class_weight={weighing!r}", remedy))
+            raise InputError(where, must, given=f"class_weight={weighing!r}", remedy=remedy)
 
     def prior_of(self, X: Any) -> float:
         """The share of positives among these rows that decisions for them assume."""
@@ -292,7 +292,7 @@ def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[I
         of_class = random.permutation(np.flatnonzero(positive == label))
         if len(of_class) < 2:
             must = "there must be at least two examples of each class, one of them to hold out"
-            raise InputError(message("EUMClassifier.fit", must, f"n_samples = {len(positive)}"))
+            raise InputError("EUMClassifier.fit", must, given=f"n_samples = {len(positive)}")
         cut = min(max(1, round(share * len(of_class))), len(of_class) - 1)
         test.append(of_class[:cut])
         train.append(of_class[cut:])
@@ -341,11 +341,11 @@ class ExampleWiseClassifier(base.MetaClassifier):
                 weights = base.checked_weights(rows, sample_weight)
             if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
                 must = "labels must be 0 or 1, a column for each label"
-                raise InputError(message(f"{where}.fit", must, table))
+                raise InputError(f"{where}.fit", must, given=table)
             if self.pos_label is not None and not is_named(1, str(self.pos_label)):
                 must = "with several labels, 1 is the positive value of each"
-                remedy = "Leave pos_label out"
-                raise InputError(message(f"{where}.fit", must, self.pos_label, remedy))
+                remedy = leave_out("pos_label")
+                raise InputError(f"{where}.fit", must, given=self.pos_label, remedy=remedy)
             self.classes_, self.positive_ = np.array([0, 1]), 1
             self.columns_ = table.shape[1]
         else:

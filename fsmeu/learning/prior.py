@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 
 _HALVINGS = 60  # of the interval from 0 to 1 that holds the estimate: as far as doubles go
 _HALF_QUANTILE = 1.92  # half of the .95 quantile of chi-squared with one degree of freedom
@@ -69,7 +69,7 @@ def estimated_prior(p: Floats, before: float, where: str) -> float:
     remedy = "Give prior=VALUE if it is known, prior=None for that of training, or more rows"
     must = "the rows must tell how frequent the positive class is among them"
     if not len(p):
-        raise InputError(message(where, must, "no rows", remedy))
+        raise InputError(where, must, given="no rows", remedy=remedy)
     ratios = _ratios(p, before)
     low = 0.0
     high = 1.0
@@ -86,7 +86,7 @@ def estimated_prior(p: Floats, before: float, where: str) -> float:
         got = f"{len(p):,} rows, of which none and all may be positive as well"
         if np.ptp(p) == 0.0:
             got = f"the probability {float(p[0]):.6g} for each of {len(p):,}"
-        raise InputError(message(where, must, got, remedy))
+        raise InputError(where, must, given=got, remedy=remedy)
     return best
 
 

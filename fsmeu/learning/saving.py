@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from fsmeu.errors import FsmeuError, InputError, as_whole, message, shorten
+from fsmeu.errors import FsmeuError, InputError, as_whole, shorten
 from fsmeu.files import TABLES, input_limit, read_arrays, write_file
 from fsmeu.losses.language.read import read
 from fsmeu.losses.loss import SpecLoss, loads
@@ -69,7 +69,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     """Writes an estimator of this package to a file; an InputError where it cannot be saved."""
     if _CLASSES.get(type(estimator).__name__) is not type(estimator):
         must = f"an estimator must be one of {', '.join(sorted(_CLASSES))}"
-        raise InputError(message("save", must, estimator))
+        raise InputError("save", must, given=estimator)
     arrays: Arrays = {}
     parts = _packed("", estimator, arrays)["own"]["dict"]
     header = {"format": _FORMAT, "class": parts["class"]}
@@ -84,16 +84,16 @@ def load(path: str | PathLike[str]) -> Any:
     """The estimator of a file that ``save`` has written; an InputError if the file is none."""
     where = f"load {path}"
     if not isinstance(path, str | PathLike):
-        raise InputError(message("load", "the path of a file must be given", path))
+        raise InputError("load", "the path of a file must be given", given=path)
     arrays = read_arrays(Path(path), where, _WRITTEN)
     cells = sum(array.size for array in arrays.values())
     if "header" not in arrays or arrays["header"].nbytes > input_limit(TABLES):
-        raise InputError(message(where, _WRITTEN))
+        raise InputError(where, _WRITTEN)
     with first_use(where):
         header = json.loads(str(arrays.pop("header")[()]))
         if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
             must = f"a file must hold one of {', '.join(sorted(_CLASSES))}"
-            raise InputError(message("estimator", must, remedy="For others import fsmeu.searn"))
+            raise InputError("estimator", must, remedy="For others import fsmeu.searn")
         parts = {"class": header["class"]} | {part: {"dict": header[part]} for part in _PARTS}
         estimator = _unpacked({"own": {"dict": parts}}, arrays)
         _try(estimator, cells)
@@ -111,7 +111,7 @@ def first_use(where: str) -> Iterator[None]:
         must = "the file is damaged, or save did not write it"
         kind = "" if isinstance(error, FsmeuError) else f"{type(error).__name__}: "
         detail = shorten(f"{kind}{error}").rstrip(".")
-        raise InputError(message(where, f"{must} ({detail})")) from error
+        raise InputError(where, f"{must} ({detail})") from error
 
 
 def _try(estimator: Any, cells: int) -> None:
@@ -162,13 +162,13 @@ def _packed(place: str, value: Any, arrays: Arrays) -> Any:
     if isinstance(value, np.ndarray):
         if all(isinstance(item, _WORDS) for item in value.tolist()):
             return {"objects": value.tolist()}
-        raise InputError(message(where, "only numbers, truth values and texts can be saved", value))
+        raise InputError(where, "only numbers, truth values and texts can be saved", given=value)
     if isinstance(value, SpecLoss):
         spec, labels = value.spec, value.labels_given
         meaning = attrgetter("name", "kind", "params", "labels", "registers", "value")
         if meaning(read(spec.source, spec.origin)) != meaning(spec):
             must = "a loss can be saved if it is that of its file"
-            raise InputError(message(where, must, value, "Write a file of its own for it"))
+            raise InputError(where, must, given=value, remedy="Write a file of its own for it")
         parts = {"text": spec.source, "labels": labels and list(labels.labels)}
         return {"loss": _packed(place, parts | {"parameters": dict(value.params_given)}, arrays)}
     if type(value) is Pipeline:
@@ -180,9 +180,9 @@ def _packed(place: str, value: Any, arrays: Arrays) -> Any:
             return {kind: _packed(place, parts | {"learned": _learned(vars(value))}, arrays)}
     if isinstance(value, BaseEstimator):
         must = "an estimator within must be of fsmeu.learning, or a Pipeline, or one of "
-        raise InputError(message(where, must + ", ".join(sorted(_PLAIN)), name))
+        raise InputError(where, must + ", ".join(sorted(_PLAIN)), given=name)
     must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
-    raise InputError(message(where, must, value))
+    raise InputError(where, must, given=value)
 
 
 def _learned(attributes: dict[str, Any]) -> dict[str, Any]:

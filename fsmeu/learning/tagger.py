@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode_many
-from fsmeu.errors import InputError, check_bool, check_int, message
+from fsmeu.errors import InputError, check_bool, check_int
 from fsmeu.expectation.expect import value_and_gradient_many
 from fsmeu.learning import base
 from fsmeu.learning.classes import check_positive, label_name, over_classes, positive_tag
@@ -49,7 +49,7 @@ def feature_items(value: Any, name: str | None = None) -> Iterator[tuple[str, fl
         yield front + value, 1.0
     elif name is not None and isinstance(value, Real | np.bool_):
         if not np.isfinite(float(value)):
-            raise InputError(message("features", f"the value of {name} must be finite", value))
+            raise InputError("features", f"the value of {name} must be finite", given=value)
         yield name, float(value)
     elif isinstance(value, Mapping):
         for inner, item in value.items():
@@ -61,7 +61,7 @@ def feature_items(value: Any, name: str | None = None) -> Iterator[tuple[str, fl
         must = "a position must be a dictionary of features or a list of their names"
         if name is not None:
             must = f"the value of {name} must be a number, a text, a list of texts or a dictionary"
-        raise InputError(message("features", must, value))
+        raise InputError("features", must, given=value)
 
 
 def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
@@ -72,7 +72,7 @@ def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
         if all(isinstance(line, kinds) and not isinstance(line, str | bytes) for line in lines):
             return lines
     must = "sentences must be a list of lists, one entry for each position"
-    raise InputError(message(where, must, sentences))
+    raise InputError(where, must, given=sentences)
 
 
 def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]]:
@@ -84,13 +84,13 @@ def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]
     if wrong or len(labels) != len(lengths):
         wrong += [f"{len(lengths)} sentences and {len(labels)} label sequences"]
         must = "there must be one label for each position of each sentence"
-        raise InputError(message(where, must, wrong[0]))
+        raise InputError(where, must, given=wrong[0])
     if not any(labels):
-        raise InputError(message(where, "there must be a sentence that is not empty"))
+        raise InputError(where, "there must be a sentence that is not empty")
     for label in chain.from_iterable(labels):
         if isinstance(label, bytes | bytearray | memoryview):
             must = "a label may not be bytes"
-            raise InputError(message(where, must, repr(label), "Decode it first"))
+            raise InputError(where, must, given=repr(label), remedy="Decode it first")
     return labels
 
 
@@ -100,7 +100,7 @@ def sorted_labels(labels: Iterable[Any]) -> list[Any]:
         distinct = set(labels)
     except TypeError as error:
         must = "labels must be hashable, such as numbers, texts or tuples"
-        raise InputError(message("labels", must)) from error
+        raise InputError("labels", must) from error
     with suppress(TypeError):
         return sorted(distinct)
     return sorted(distinct, key=lambda label: (type(label).__name__, str(label)))

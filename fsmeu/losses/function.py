@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, message, one_of, shorten
+from fsmeu.errors import InputError, one_of, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.machine.view import LossAutomaton
@@ -64,7 +64,7 @@ class _FunctionAutomaton(LossAutomaton):
         try:
             number = self.numbers.setdefault(state, len(self.states))
         except TypeError:
-            raise InputError(message("loss", "states must be hashable", state)) from None
+            raise InputError("loss", "states must be hashable", given=state) from None
         if number == len(self.states):
             guard_size("loss in Python", number + 1)
             self.states.append(state)
@@ -108,7 +108,7 @@ def _number_of(value: Any, state: Hashable) -> float:
         number = np.nan
     if not np.isfinite(number):
         must = f"the value of state {shorten(state)} must be a finite number"
-        raise InputError(message("loss in Python", must, value))
+        raise InputError("loss in Python", must, given=value)
     return number
 
 
@@ -159,9 +159,9 @@ def function_loss(
     """A loss from a Python object with ``start()``, ``step(state, z, y)`` and ``value(state)``."""
     kind = one_of("function_loss", "kind", kind, ("loss", "utility"))
     if name is not None and not isinstance(name, str):
-        raise InputError(message("function_loss", "name must be a text", name))
+        raise InputError("function_loss", "name must be a text", given=name)
     for method in ("start", "step", "value"):
         if not callable(getattr(function, method, None)):
             must = "the object must have the methods start, step and value"
-            raise InputError(message("function_loss", must, f"one without {method}"))
+            raise InputError("function_loss", must, given=f"one without {method}")
     return FunctionLoss(function, as_alphabet(labels), name or type(function).__name__, kind)

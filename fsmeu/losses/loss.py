@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, message, nearest, shorten
+from fsmeu.errors import InputError, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
 from fsmeu.fst.constraint import Constraint
-from fsmeu.fst.tags import chunk_types, tag_labels
+from fsmeu.fst.tags import GIVE_TAGS, chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.saturation import ages_of, greatest_number, saturated_spec
 from fsmeu.losses.algebra.split import Split, split, swapped_spec
@@ -89,8 +89,7 @@ class SpecLoss(Loss):
             return Alphabet(self.spec.labels)
         if self.spec.scheme:
             must = "the tags must be given"
-            remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
-            raise InputError(message(f"{self.kind} {self.name}", must, None, remedy))
+            raise InputError(f"{self.kind} {self.name}", must, remedy=GIVE_TAGS)
         sizes = [size for p in self.spec.params for size in _label_sides(p, self.params_given)]
         return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
 
@@ -127,7 +126,7 @@ class SpecLoss(Loss):
         new = alphabet.labels
         if set(own.labels) != set(new):
             must = f"its labels are {shorten(own.labels)}, in any order"
-            raise InputError(message(f"{self.kind} {self.name}", must, shorten(new)))
+            raise InputError(f"{self.kind} {self.name}", must, given=shorten(new))
         order = [own.index[label] for label in new]
         spec = self.spec
         params = {**self.params_given}
@@ -159,7 +158,9 @@ class SpecLoss(Loss):
             remedy = "Its value would be that of hypotheses that a model draws, which has others, "
             remedy += "too. Learn for a loss without require, and decide for this one; costs are "
             remedy += "those of CostOracle(loss, model=models.NBest([y]))"
-            raise InputError(message(f"{self.kind} {self.name}", must, self.requirement, remedy))
+            raise InputError(
+                f"{self.kind} {self.name}", must, given=self.requirement, remedy=remedy
+            )
         return replace(self, spec=swapped_spec(self.spec))
 
     @cached_property
@@ -287,13 +288,13 @@ def bind_loss(
     where = f"{spec.kind} {spec.name}"
     if types is not None and labels is not None:
         must = "either labels or the chunk types that make them may be given"
-        raise InputError(message(where, must, "both"))
+        raise InputError(where, must, given="both")
     if types is not None:
         labels = tag_labels(chunk_types(types, where), spec.scheme or "bio")
     alphabet = as_alphabet(labels) if labels is not None else None
     if alphabet is not None and spec.labels is not None and len(alphabet) != len(spec.labels):
         must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"
-        raise InputError(message(where, must, f"{len(alphabet)} labels"))
+        raise InputError(where, must, given=f"{len(alphabet)} labels")
     loss = SpecLoss(spec, dict(params), alphabet)
     if not (spec.scheme and alphabet is None):
         at = loss.bound.at(1)
@@ -318,7 +319,7 @@ def grammar_folder() -> Path:
     for folder in (package / "grammars", package.parent / "grammars"):
         if folder.is_dir():
             return folder
-    raise InputError(message("grammars", "the folder of loss files must be installed with fsmeu"))
+    raise InputError("grammars", "the folder of loss files must be installed with fsmeu")
 
 
 def library() -> list[str]:
@@ -350,7 +351,7 @@ def load(
 def loads(text: str, *, labels: Labels = None, types: Types = None, **params: Any) -> SpecLoss:
     """A loss from the text of a loss file."""
     if not isinstance(text, str):
-        raise InputError(message("loads", "the loss file must be given as text", type(text)))
+        raise InputError("loads", "the loss file must be given as text", given=type(text))
     return bind_loss(read(text), params, labels, types)
 
 
@@ -379,7 +380,7 @@ def _without_params(spec: Spec) -> SpecLoss:
         must = f"the parameter {needed[0]!r} has no default"
         given = ", ".join(f"{name}=VALUE" for name in needed)
         remedy = f"Give fsmeu.load({spec.origin!r}, {given}) in the place of the name"
-        raise InputError(message(f"{spec.kind} {spec.name}", must, None, remedy))
+        raise InputError(f"{spec.kind} {spec.name}", must, remedy=remedy)
     return bind_loss(spec, {})
 
 
@@ -393,7 +394,7 @@ def read_spec(name: str | os.PathLike[str], where: str = "load") -> Spec:
 def _find(name: str | os.PathLike[str], where: str) -> Path:
     if not isinstance(name, str | os.PathLike):
         must = "the name of a built-in loss or a path is needed"
-        raise InputError(message(where, must, shorten(name)))
+        raise InputError(where, must, given=shorten(name))
     text = str(name)
     built_in = grammar_folder() / f"{text}{_SUFFIX}"
     try:
@@ -403,11 +404,11 @@ def _find(name: str | os.PathLike[str], where: str) -> Path:
         if path.exists() and not path.is_dir():  # a pipe is read as well
             return path
     except (OSError, RuntimeError, ValueError):
-        raise InputError(message(where, f"there is no file {shorten(text)}")) from None
+        raise InputError(where, "the file of a loss must be there", given=text) from None
     plain = path.name.removesuffix(_SUFFIX).lower()
     official = _OTHER_NAMES.get(plain, plain)
     if text.endswith(_SUFFIX) or "/" in text:
         hint = nearest(official, library(), alike=0.9)
-        raise InputError(message(where, f"there is no file {text}", None, hint))
+        raise InputError(where, "the file of a loss must be there", given=text, remedy=hint)
     hint = nearest(official, library()) or f"There are: {', '.join(library())}"
-    raise InputError(message(where, f"there is no built-in loss {text!r}", None, hint))
+    raise InputError(where, f"there is no built-in loss {text!r}", remedy=hint)

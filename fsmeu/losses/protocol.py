@@ -14,13 +14,14 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.cache import Derives
 from fsmeu.display import Card
 from fsmeu.errors import (
+    Argument,
     EmptyError,
     InputError,
     SizeLimitError,
     as_whole,
     check_bool,
-    message,
     shorten,
+    wording,
 )
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, constraint_layers, intersection
@@ -184,9 +185,10 @@ class Loss(Card, Derives):
             machine = machines.build_machine(name, self.alphabet, view, pairs, max_states)
         except SizeLimitError as error:
             counts = ", ".join(self.linear(z_indices is not None))
-            instead = f"compile_summed (draw --summed), where {counts} is no part of the states"
-            advice = f"{error} Or use {instead}." if counts else str(error)
-            raise SizeLimitError(advice) from None
+            if not counts:
+                raise
+            less = f", where {counts} is no part of the states"
+            raise error.advised(wording("Or use ", Argument("compile_summed"), less)) from None
         machine = replace(machine, source=at, z=z_indices)
         return minimized(machine) if minimize else machine
 
@@ -216,20 +218,20 @@ def as_loss(
     if not isinstance(loss, Loss):
         must = "a loss is needed: the name of a built-in one, the path of a file, or what load, "
         must += "loads and function_loss make"
-        raise InputError(message(where, must, shorten(loss)))
+        raise InputError(where, must, given=shorten(loss))
     return loss
 
 
 def encoded(loss: Loss, n: int, z: Iterable[object] | None) -> tuple[Ints | None, Layered | None]:
     """The label indices of z and its pairs with each y of length n; without z, None for all."""
     if as_whole(n, least=0) is None:
-        raise InputError(message("compile", "n must be a whole number, 0 or more", n))
+        raise InputError("compile", "n must be a whole number, 0 or more", given=n)
     if z is None:
         return None, None
     indices = loss.alphabet.encode(z, "hypothesis z")
     if len(indices) != n:
         must = f"hypothesis z must have length n = {n}"
-        raise InputError(message("compile", must, f"length {len(indices)}"))
+        raise InputError("compile", must, given=f"length {len(indices)}")
     check_hypothesis(loss, indices, "compile, hypothesis z")
     return indices, pair_layers(string_layers(loss.alphabet, indices), any_layers(loss.alphabet, n))
 
@@ -248,7 +250,7 @@ def allowed_by_loss(loss: Loss, constraint: Constraint | None, n: int) -> Constr
     both = own if constraint is None else intersection(own, constraint)
     if not len(constraint_layers(both, len(loss.alphabet), n).ends):
         must = f"some sequence of length {n} must be allowed in which {loss.requirement}"
-        raise EmptyError(message(f"{loss.kind} {loss.name}", must))
+        raise EmptyError(f"{loss.kind} {loss.name}", must)
     return both
 
 
@@ -259,7 +261,7 @@ def check_hypothesis(loss: Loss, indices: Ints, where: str) -> None:
     if place is not None:
         must = f"{loss.kind} {loss.name} is defined where {loss.requirement}"
         given = f"{shorten(loss.alphabet.text(indices))}, which fails at position {place + 1}"
-        raise InputError(message(where, must, given))
+        raise InputError(where, must, given=given)
 
 
 # -- the value of a pair, of many, and of a corpus -------------------------------------------------
@@ -312,7 +314,7 @@ def _encoded(
         sides.append([(name, listed(x, name)) for name, x in zip(names, rows, strict=True)])
     if len(sides[0]) != len(sides[1]):
         must = "there must be as many hypotheses as references"
-        raise InputError(message(where, must, f"{len(sides[0])} and {len(sides[1])}"))
+        raise InputError(where, must, given=f"{len(sides[0])} and {len(sides[1])}")
     known = known.over([x for side in sides for _, x in side])
     encoded = [[known.alphabet.encode(x, name) for name, x in side] for side in sides]
     for (name, _), z in zip(sides[0], encoded[0], strict=True):
@@ -322,7 +324,7 @@ def _encoded(
         if lengths[0] != lengths[1]:
             at = where if single else f"{where}, sentence {row}"
             must = "hypothesis z and reference y must have the same length"
-            raise InputError(message(at, must, f"lengths {lengths[0]} and {lengths[1]}"))
+            raise InputError(at, must, given=f"lengths {lengths[0]} and {lengths[1]}")
     return known, pairs
 
 
@@ -350,13 +352,15 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
     """The loss with labels and parameters; an InputError if a corpus has no value of it."""
     if loss.bound is None:
         must = "a corpus needs the loss of a file, whose counts are known"
-        raise InputError(message(where, must, f"{loss.kind} {loss.name}, which is a function"))
+        raise InputError(where, must, given=f"{loss.kind} {loss.name}, which is a function")
     amounts = loss.bound.spec.amounts
     others = [name for name in counts_read(loss.bound) if amounts[name] is None]
     if others:
         must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
         remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
-        raise InputError(message(where, must, f"a value that looks at {', '.join(others)}", remedy))
+        raise InputError(
+            where, must, given=f"a value that looks at {', '.join(others)}", remedy=remedy
+        )
     return loss.bound
 
 

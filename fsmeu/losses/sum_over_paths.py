@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import ArcTable, trimmed
@@ -247,7 +247,7 @@ def _compiled(
     loss = as_loss(loss, "compile_summed")
     if loss.bound is None:
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
-        raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
+        raise InputError("compile_summed", must, given=loss.name, remedy="Use its compile")
     given = encoded(loss, n, z)[0]  # what does not suit is refused
     name = f"{loss.kind} {loss.name}, n = {n}, summed"
     form = window_sum(loss, n)
@@ -347,7 +347,7 @@ def _finished(
     finite = (np.isfinite(numbers).all() for numbers in (shift, final, table.weight))
     if not all(finite):
         must = "values and what counts add up to must be numbers that doubles can hold"
-        raise InputError(message(name, must, None, "Scale the loss down"))
+        raise InputError(name, must, remedy="Scale the loss down")
     return SummedMachine(name, n, alphabet, trimmed(table), shift)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, FsmeuError, InputError, check_int, message, nearest, shorten
+from fsmeu.errors import EmptyError, FsmeuError, InputError, check_int, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed, plain
 from fsmeu.fst.layers import Layer, Layered, all_arcs
@@ -68,14 +68,14 @@ def hmm(
         if symbols[-1] >= output.shape[1]:
             most = output.shape[1] - 1
             must = f"must be from 0 to {most}, as emission has {output.shape[1]} columns"
-            raise InputError(message(where, must, f"{shorten(x)} at position {k + 1}"))
+            raise InputError(where, must, given=f"{shorten(x)} at position {k + 1}")
     steps = max(0, len(symbols) - 1)
     check_arcs("hmm", size + steps * size * size)
     if links.size == 0:
         links = links.reshape(0, size, size)
     if links.shape not in ((size, size), (steps, size, size)):
         must = f"must have shape {(size, size)} or {(steps, size, size)}"
-        raise InputError(message("hmm transition", must, f"shape {links.shape}"))
+        raise InputError("hmm transition", must, given=f"shape {links.shape}")
     checks.check_shape(output, (size, output.shape[1]), "hmm emission")
     alphabet = checks.alphabet_of(labels, size, "hmm labels")
     unary = logarithm(output[:, symbols].T)
@@ -84,7 +84,7 @@ def hmm(
     at = first_impossible(unary, pairwise)
     if at is not None:
         what = f"symbol {symbols[at]} at position {at + 1} is impossible after those before it"
-        raise EmptyError(message(where, f"must have positive probability, but {what}"))
+        raise EmptyError(where, f"must have positive probability, but {what}")
     return _posterior(Potentials(unary, pairwise, alphabet.labels))
 
 
@@ -103,7 +103,7 @@ def _checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floa
     array = checks.probability_array(value, where)
     if array.ndim == 0 or array.ndim != (ndim or array.ndim):
         must = f"must have {ndim} axes" if ndim else "must be an array"
-        raise InputError(message(where, must, f"shape {array.shape}"))
+        raise InputError(where, must, given=f"shape {array.shape}")
     return check_rows(array, where, original=value) if array.size or ndim else array
 
 
@@ -138,7 +138,7 @@ def _check_logits(scores: Floats) -> None:
     empty = np.isneginf(scores).all(axis=1) & (scores.shape[1] > 1)
     if empty.any():
         row = int(np.flatnonzero(empty)[0])
-        raise InputError(message("logits", f"row {row} must allow some label", "-inf for all"))
+        raise InputError("logits", f"row {row} must allow some label", given="-inf for all")
 
 
 def _column_labels(labels: Sequence[Label] | Mapping[int, Label]) -> list[Any]:
@@ -150,7 +150,7 @@ def _column_labels(labels: Sequence[Label] | Mapping[int, Label]) -> list[Any]:
         return [columns[k] for k in range(len(columns))]
     except (KeyError, ValueError, TypeError):
         must = "a mapping must have the numbers of the columns, from 0, as its keys"
-        raise InputError(message("logits labels", must, list(labels))) from None
+        raise InputError("logits labels", must, given=list(labels)) from None
 
 
 # -- sklearn-crfsuite ------------------------------------------------------------------------------
@@ -175,17 +175,17 @@ def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
         weights = crf.state_features_
     except (AttributeError, TypeError):  # before it is trained, its classes are None
         must = "a trained sklearn_crfsuite.CRF is needed"
-        raise InputError(message(where, must, type(crf).__name__, "Call fit first")) from None
+        raise InputError(where, must, given=type(crf).__name__, remedy="Call fit first") from None
     entries = listed(features, where, "features must be a list, one entry per position")
     try:
         from pycrfsuite import ItemSequence  # type: ignore[import-untyped]
     except ImportError:
-        raise InputError(message(where, "python-crfsuite must be installed")) from None
+        raise InputError(where, "python-crfsuite must be installed") from None
     try:
         items: list[dict[str, float]] = ItemSequence(entries).items()
     except Exception as error:  # whatever strange features raise
         must = "features must be a dict of features, or a list of their names, for each position"
-        raise InputError(message(where, must, entries)) from error
+        raise InputError(where, must, given=entries) from error
     check_arcs(where, len(items) * len(names), "scores")
     rows, pairwise = _crf_weights(crf, weights, names)
     unary = np.zeros((len(items), len(names)))
@@ -254,14 +254,14 @@ def from_hmmlearn(
         links = model.transmat_
     except AttributeError:
         must = "a trained model of hmmlearn is needed"
-        raise InputError(message(where, must, type(model).__name__, "Call fit first")) from None
+        raise InputError(where, must, given=type(model).__name__, remedy="Call fit first") from None
     real_array(observations, f"{where} observations")
     rows = np.asarray(observations)
     try:
         emitted = model._compute_log_likelihood(rows[:, None] if rows.ndim == 1 else rows)
     except Exception as error:  # whatever the model raises
         must = f"the model must give a likelihood to the observations ({error})"
-        raise InputError(message(where, must)) from error
+        raise InputError(where, must) from error
     unary = real_array(emitted, f"{where} likelihoods")
     start = _checked_rows(first, f"{where} startprob_", 1)
     transitions = logarithm(_checked_rows(links, f"{where} transmat_", 2))
@@ -272,7 +272,7 @@ def from_hmmlearn(
         ends = list(accumulate(check_int(name, "each", plain(size), 0) for size in sizes))
         if (total := ends[-1] if ends else 0) != len(unary):
             must = f"must add up to the number of observations, {len(unary)}"
-            raise InputError(message(name, must, total))
+            raise InputError(name, must, given=total)
     result = []
     for begin, end in pairwise([0, *ends]):
         part = unary[begin:end].copy()
@@ -308,24 +308,24 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
         _check_nesting(content, where)
         return _model(content, where)
     except RecursionError:
-        raise InputError(message(where, "must not be nested this deeply")) from None
+        raise InputError(where, "must not be nested this deeply") from None
 
 
 def parse_json(text: str, where: str) -> object:
     """The content of a JSON text, with finite numbers; an InputError if it is none."""
 
     def refuse(name: str) -> NoReturn:
-        raise InputError(message(where, "numbers must be finite", name))
+        raise InputError(where, "numbers must be finite", given=name)
 
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         fault = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        raise InputError(message(where, f"must be JSON ({fault})")) from None
+        raise InputError(where, f"must be JSON ({fault})") from None
     except InputError:
         raise
     except ValueError:
-        raise InputError(message(where, "numbers must be of sensible length")) from None
+        raise InputError(where, "numbers must be of sensible length") from None
 
 
 def _check_nesting(content: object, where: str) -> None:
@@ -334,7 +334,7 @@ def _check_nesting(content: object, where: str) -> None:
     depth = 0
     while level:
         if depth > MAX_NESTING:
-            raise InputError(message(where, f"mixtures must be nested at most {MAX_NESTING} deep"))
+            raise InputError(where, f"mixtures must be nested at most {MAX_NESTING} deep")
         inside = [part.get("models") for part in level if isinstance(part, Mapping)]
         level = [part for parts in inside if isinstance(parts, list) for part in parts]
         depth += 1
@@ -343,12 +343,12 @@ def _check_nesting(content: object, where: str) -> None:
 def _model(content: object, where: str) -> Model:
     if not isinstance(content, Mapping):
         must = 'must be an object, such as {"probs": [0.2, 0.9]} or {"model": "markov", ...}'
-        raise InputError(message(where, must, shorten(content)))
+        raise InputError(where, must, given=shorten(content))
     arguments = dict(content)
     kind = arguments.pop("model", "bernoulli" if "probs" in arguments else None)
     if not isinstance(kind, str) or kind not in KINDS:
         must = f"key 'model' must be one of {', '.join(KINDS)}"
-        raise InputError(message(where, must, kind, nearest(shorten(kind), KINDS)))
+        raise InputError(where, must, given=kind, remedy=nearest(shorten(kind), KINDS))
     if kind == "bernoulli" and "probs" in arguments and "p" not in arguments:
         arguments["p"] = arguments.pop("probs")
     build = KINDS[kind][1]
@@ -356,15 +356,14 @@ def _model(content: object, where: str) -> Model:
     for key in arguments:
         if key not in keys:
             must = f"{kind} takes the keys {', '.join(keys)}"
-            raise InputError(message(where, must, f"key {key!r}", nearest(str(key), keys)))
+            raise InputError(where, must, given=f"key {key!r}", remedy=nearest(str(key), keys))
     for key, parameter in keys.items():
         if key not in arguments and parameter.default is Parameter.empty:
-            raise InputError(message(where, f"{kind} needs the key {key!r}"))
+            raise InputError(where, f"{kind} needs the key {key!r}")
     try:
         return build(**arguments)
     except FsmeuError as error:
-        text = f"{where}: {error}"
-        raise type(error)(text) from None
+        raise error.within(where) from None
 
 
 def _potentials(unary: Any, pairwise: Any, labels: Any = None) -> Model:
@@ -378,7 +377,7 @@ def _potentials(unary: Any, pairwise: Any, labels: Any = None) -> Model:
 
 def _mixture(models: object, weights: Any) -> Model:
     if not isinstance(models, list):
-        raise InputError(message("Mixture models", "must be a list of models", models))
+        raise InputError("Mixture models", "must be a list of models", given=models)
     return Mixture([_model(part, f"models[{k}]") for k, part in enumerate(models)], weights)
 
 
@@ -398,7 +397,7 @@ def _acceptor(
     first = _weights(start, "acceptor start")
     last = _weights(final, "acceptor final")
     if not isinstance(layers, list):
-        raise InputError(message("acceptor layers", "must be a list of objects", layers))
+        raise InputError("acceptor layers", "must be a list of objects", given=layers)
     built = list[Layer]()
     width = len(first)
     for k, content in enumerate(layers):
@@ -406,7 +405,7 @@ def _acceptor(
         width = built[-1].width
     if len(last) != width:
         must = f"must have {width} weights, one per state of the last layer"
-        raise InputError(message("acceptor final", must, f"{len(last)}"))
+        raise InputError("acceptor final", must, given=f"{len(last)}")
     machine = Layered(alphabet, first, tuple(built), last, unambiguous=False)
     arcs = all_arcs(machine)
     pairs = (arcs.source * len(alphabet) + arcs.label)[arcs.weight > 0]
@@ -417,7 +416,7 @@ def _acceptor(
 def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
     """One layer of arcs, from states of the width before."""
     if not isinstance(content, Mapping) or set(content) != set(_KEYS):
-        raise InputError(message(where, f"must be an object with keys {', '.join(_KEYS)}", content))
+        raise InputError(where, f"must be an object with keys {', '.join(_KEYS)}", given=content)
     after = check_int(where, "width", content["width"], 0)
     check_arcs(f"{where} width", after, "states")
     columns = list[Ints]()
@@ -427,12 +426,12 @@ def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
         good = (array >= 0) & (array < limit) & (array == np.floor(array))
         if array.ndim != 1 or not good.all():
             must = f"must be a list of whole numbers from 0 to {limit - 1}"
-            raise InputError(message(f"{where} {key}", must, content[key]))
+            raise InputError(f"{where} {key}", must, given=content[key])
         columns.append(array.astype(np.int64))
     lengths = {len(column) for column in (*columns, weight)}
     if len(lengths) > 1:
         must = "source, label, target and weight must have the same length"
-        raise InputError(message(where, must, f"lengths {sorted(lengths)}"))
+        raise InputError(where, must, given=f"lengths {sorted(lengths)}")
     source, label, target = columns
     return Layer(source, label, target, weight, after)
 
@@ -441,7 +440,7 @@ def _weights(value: Any, where: str) -> Floats:
     """A list of finite numbers, at least 0."""
     array = real_array(value, where)
     if array.ndim != 1:
-        raise InputError(message(where, "must be a list of numbers", f"shape {array.shape}"))
+        raise InputError(where, "must be a list of numbers", given=f"shape {array.shape}")
     must = "each weight must be a finite number, at least 0"
     check_entries(array, np.isfinite(array) & (array >= 0), where, must)
     return array

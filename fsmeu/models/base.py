@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
-from fsmeu.errors import InputError, message, shorten
+from fsmeu.errors import InputError, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.fst.layers import ArcWeights, Layer, Layered, arc_weights
@@ -45,7 +45,7 @@ class Model(Text, ABC):
     def _build(self) -> Layered:
         """Builds the layers; called once."""
         must = "a label model must have layered(), which returns its acceptor in layers"
-        raise InputError(message(type(self).__name__, must))
+        raise InputError(type(self).__name__, must)
 
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
@@ -82,7 +82,7 @@ class Model(Text, ABC):
             must = "from_json must know the class of a model that is written by its arguments"
             remedy = "Add it to KINDS in fsmeu/models/adapters.py, or leave its _arguments out: it "
             remedy += "is then written as its layers"
-            raise InputError(message(name, must, None, remedy))
+            raise InputError(name, must, remedy=remedy)
         return {"model": name.lower(), **{x: getattr(self, x) for x in self._arguments}}
 
     def to_json(self) -> dict[str, Any]:
@@ -285,5 +285,5 @@ def marginals_many(models: Sequence[Model]) -> Floats:
     marginals = [model.marginals() for model in models]
     if len(shapes := {rows.shape for rows in marginals}) != 1:
         must = "there must be models, all of one length and number of labels"
-        raise InputError(message("marginals_many", must, f"shapes {shorten(sorted(shapes))}"))
+        raise InputError("marginals_many", must, given=f"shapes {shorten(sorted(shapes))}")
     return np.stack(marginals)

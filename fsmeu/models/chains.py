@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, check_int, message, shorten
+from fsmeu.errors import InputError, check_int, shorten
 from fsmeu.fst.alphabet import BINARY, Label
 from fsmeu.fst.layers import ArcWeights, Layer, Layered
 from fsmeu.models import checks
@@ -115,7 +115,7 @@ class Bernoulli(_Independent):
         if array.ndim != 1:
             must = "must be one-dimensional, one probability per position"
             remedy = "For more labels use Independent(probabilities, labels)"
-            raise InputError(message("Bernoulli p", must, f"shape {array.shape}", remedy))
+            raise InputError("Bernoulli p", must, given=f"shape {array.shape}", remedy=remedy)
         checks.check_arcs("Bernoulli", 2 * array.size)
         self._keep(p=array, alphabet=BINARY, labels=BINARY.labels, n=len(array))
 
@@ -178,7 +178,7 @@ def as_model(value: ModelLike) -> Model:
     if array.ndim in (1, 2):
         return (Bernoulli if array.ndim == 1 else Independent)(value)
     must = "must be a label model, a list of probabilities, or a table, one row per position"
-    raise InputError(message("model", must, f"an array of shape {array.shape}"))
+    raise InputError("model", must, given=f"an array of shape {array.shape}")
 
 
 def binary_marginals(model: object) -> Floats | None:
@@ -253,10 +253,10 @@ class Markov(Chain):
         if first.ndim == 0:
             must = "needs one axis for each of the first m labels, m at least 1"
             remedy = "For order 0 use Independent(probabilities)"
-            raise InputError(message("Markov initial", must, "a single number", remedy))
+            raise InputError("Markov initial", must, given="a single number", remedy=remedy)
         if len(set(first.shape)) > 1 or first.shape[0] == 0:
             must = "all axes must have the same length, the number of labels"
-            raise InputError(message("Markov initial", must, f"shape {first.shape}"))
+            raise InputError("Markov initial", must, given=f"shape {first.shape}")
         if steps.shape == (0,):
             steps = steps.reshape((0,) + first.shape[:1] * (first.ndim + 1))
         length = _length(first, steps, n)
@@ -325,11 +325,11 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
         check_shape(transition, table, where, remedy)
         if n is None:
             must = "the length n must be given when one transition table serves all positions"
-            raise InputError(message("Markov n", must, remedy="Write Markov(..., n=10)"))
+            raise InputError("Markov n", must, remedy="Write Markov(..., n=10)")
         return check_int("Markov n", "it", n, 0)
     if transition.ndim != order + 2:
         must = f"must have {order + 1} axes, or {order + 2} position by position, for order {order}"
-        raise InputError(message(where, must, f"shape {transition.shape}", other))
+        raise InputError(where, must, given=f"shape {transition.shape}", remedy=other)
     steps = len(transition)
     check_shape(transition, (steps, *table), where)
     if n is None:
@@ -337,7 +337,7 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
     length = check_int("Markov n", "it", n, 0)
     if max(0, length - order) != steps:
         must = f"must hold n - m = {max(0, length - order)} tables for n = {length}, order {order}"
-        raise InputError(message(where, must, f"{steps} tables", other))
+        raise InputError(where, must, given=f"{steps} tables", remedy=other)
     return length
 
 

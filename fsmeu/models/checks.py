@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import InputError, SizeLimitError, limit_from, message, shorten
+from fsmeu.errors import InputError, SizeLimitError, limit_from, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.twofold import UNIT, row_sums
 
@@ -29,12 +29,12 @@ def check_arcs(where: str, arcs: int, what: str = "arcs") -> None:
     limit = limit_from("FSMEU_MAX_ARCS", MAX_ARCS)
     if arcs > limit:
         count = f"{arcs:,}" if arcs < 10**15 else f"about 10^{math.log10(arcs):.0f}"
-        must = f"needs {count} {what}, more than the limit of {limit:,}"
+        must = f"may have at most {limit:,} {what}"
         remedy = (
             "Use fewer labels, a lower order or shorter sequences, or raise the limit with the "
             "environment variable FSMEU_MAX_ARCS"
         )
-        raise SizeLimitError(message(where, must, remedy=remedy))
+        raise SizeLimitError(where, must, given=count, remedy=remedy)
 
 
 def real_array(value: ArrayLike, where: str) -> Floats:
@@ -43,18 +43,18 @@ def real_array(value: ArrayLike, where: str) -> Floats:
     try:
         raw = _raw_array(value)
     except Exception as error:  # whatever the value raises
-        raise InputError(message(where, must, shorten(value))) from error
+        raise InputError(where, must, given=shorten(value)) from error
     if np.ma.is_masked(value):
-        raise InputError(message(where, "must have no masked entries", value))
+        raise InputError(where, "must have no masked entries", given=value)
     check_arcs(where, raw.size, "entries")
     if raw.dtype.kind == "O" and not all(isinstance(x, numbers.Real) for x in raw.flat):
-        raise InputError(message(where, must, shorten(value)))
+        raise InputError(where, must, given=shorten(value))
     try:
         if raw.dtype.kind in "biufO":
             return raw.astype(np.float64)
     except (ValueError, TypeError, OverflowError):
         pass
-    raise InputError(message(where, "must be an array of real numbers", value))
+    raise InputError(where, "must be an array of real numbers", given=value)
 
 
 def vector_of_numbers(value: Any) -> Floats | None:
@@ -126,7 +126,7 @@ def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -
         remedy = "Divide by the sum"
         if axes == 1 and array.ndim > 1 and (abs(array.sum(axis=-2) - 1.0) <= tolerance).all():
             remedy = "The columns sum to 1: exchange rows and columns, as x.T or swapaxes(-1, -2)"
-        raise InputError(message(where, must, f"a sum of {total!r}", remedy))
+        raise InputError(where, must, given=f"a sum of {total!r}", remedy=remedy)
     return _in_rows(array, axes)
 
 
@@ -166,13 +166,13 @@ def check_entries(array: Floats, good: Bools, where: str, must: str, remedy: str
     if not good.all():
         at = tuple(np.argwhere(~good)[0].tolist())
         place = f" at entry {at[0] if len(at) == 1 else at}" if at else ""
-        raise InputError(message(where, must, f"{float(array[at])!r}{place}", remedy))
+        raise InputError(where, must, given=f"{float(array[at])!r}{place}", remedy=remedy)
 
 
 def check_shape(array: NDArray[Any], shape: tuple[int, ...], where: str, remedy: str = "") -> None:
     """Refuses an array of another shape."""
     if array.shape != shape:
-        raise InputError(message(where, f"must have shape {shape}", f"{array.shape}", remedy))
+        raise InputError(where, f"must have shape {shape}", given=f"{array.shape}", remedy=remedy)
 
 
 def label_rows(array: Floats, labels: Sequence[Label] | None, where: str, what: str) -> Floats:
@@ -181,7 +181,7 @@ def label_rows(array: Floats, labels: Sequence[Label] | None, where: str, what: 
         array = array.reshape(0, len(as_alphabet(labels, f"{where} labels")))
     if array.ndim != 2 or array.shape[1] == 0:
         must = "must have shape (n, L), one row per position and one column per label"
-        raise InputError(message(f"{where} {what}".strip(), must, f"shape {array.shape}"))
+        raise InputError(f"{where} {what}".strip(), must, given=f"shape {array.shape}")
     return array
 
 
@@ -190,5 +190,5 @@ def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphab
     alphabet = as_alphabet(list(range(size)) if labels is None else labels, where)
     if len(alphabet) != size:
         must = f"there must be {size} labels, as many as the model has"
-        raise InputError(message(where, must, list(alphabet.labels)))
+        raise InputError(where, must, given=list(alphabet.labels))
     return alphabet

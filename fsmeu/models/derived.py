@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, check_bool, message
+from fsmeu.errors import EmptyError, InputError, check_bool
 from fsmeu.fst.alphabet import Alphabet, listed
 from fsmeu.fst.constraint import ConstraintLike, as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
@@ -57,7 +57,7 @@ def given(model: Model, constraint: ConstraintLike) -> Model:
     limits = as_constraint(constraint, model.alphabet, model.n)
     if limits is None:
         must = "a regular expression over labels or an acceptor is needed"
-        raise InputError(message("given", must, constraint))
+        raise InputError("given", must, given=constraint)
     local = neighbours(limits)
     scores = None if local is None else _chain_scores(model)
     try:
@@ -72,7 +72,7 @@ def given(model: Model, constraint: ConstraintLike) -> Model:
         return Acceptor(restricted(model.layered(), limits, "given"))
     except EmptyError:
         must = "some sequence that the constraint allows must have positive probability"
-        raise EmptyError(message("given", must)) from None
+        raise EmptyError("given", must) from None
 
 
 def extended(model: Model, alphabet: Alphabet) -> Model:
@@ -103,7 +103,7 @@ def tempered(model: Model, temperature: float) -> Model:
     """
     t = real_array(temperature, "temperature")
     if t.ndim or not np.isfinite(t) or t <= 0:
-        raise InputError(message("temperature", "must be a positive number", temperature))
+        raise InputError("temperature", "must be a positive number", given=temperature)
     model = as_model(model)
     power = 1.0 / float(t)
     scores = _chain_scores(model)
@@ -118,7 +118,7 @@ def tempered(model: Model, temperature: float) -> Model:
     layers = in_logs(normalize(model.layered()))
     if not layers.unambiguous:
         must = "each sequence must have one path in the model, as in no mixture"
-        raise InputError(message("temperature", must, type(model).__name__))
+        raise InputError("temperature", must, given=type(model).__name__)
     steps = tuple(replace(layer, weight=layer.weight * power) for layer in layers.layers)
     scaled = replace(layers, start=layers.start * power, layers=steps)
     roundings = int(layers.roundings * power) + score_roundings(
@@ -177,7 +177,7 @@ def calibrate(
     sequences = listed(references, "calibrate", "references must be a list of label sequences")
     if len(all_models) != len(sequences) or not all_models:
         must = "there must be as many references as models, at least one"
-        raise InputError(message("calibrate", must, f"{len(sequences)} and {len(all_models)}"))
+        raise InputError("calibrate", must, given=f"{len(sequences)} and {len(all_models)}")
     pairs: list[tuple[Model, Ints]] = []
     before: list[float] = []
     for row, (model, reference) in enumerate(zip(all_models, sequences, strict=True)):
@@ -185,7 +185,7 @@ def calibrate(
         labels = listed(reference, where)
         if len(labels) != model.n:
             must = f"must have length {model.n}, as its model"
-            raise InputError(message(where, must, f"length {len(labels)}"))
+            raise InputError(where, must, given=f"length {len(labels)}")
         try:
             y = model.alphabet.encode(labels, where)
             before.append(_possible_log_probability(model, y, where))
@@ -195,7 +195,7 @@ def calibrate(
                 raise
     if not pairs:
         must = "some reference must have positive probability under its model"
-        raise InputError(message("calibrate", must, "none"))
+        raise InputError("calibrate", must, given="none")
 
     def worse(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
@@ -220,7 +220,7 @@ def _possible_log_probability(model: Model, y: Ints, where: str) -> float:
     found = _log_probability(model, y)
     forget(fresh)
     if found == -math.inf:
-        raise InputError(message(where, "must have positive probability under its model"))
+        raise InputError(where, "must have positive probability under its model")
     return found
 
 

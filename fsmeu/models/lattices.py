@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, check_bool, message
+from fsmeu.errors import EmptyError, InputError, check_bool
 from fsmeu.fst import layers as machines
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, listed, plain_label
 from fsmeu.fst.layers import Layer, Layered, LogLayered, from_logs, reordered
@@ -116,15 +116,15 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
     where = "NBest sequences"
     must = "must be a list of label sequences"
     if isinstance(sequences, str):
-        raise InputError(message(where, must, sequences))
+        raise InputError(where, must, given=sequences)
     result: list[list[object]] = []
     for number, row in enumerate(listed(sequences, where, must, rows=True)):
         result.append(listed(row, where, f"sequence {number + 1} must be a sequence of labels"))
         if len(result[-1]) != len(result[0]):
             got = f"lengths {len(result[0])} (sequence 1) and {len(result[-1])} ({number + 1})"
-            raise InputError(message(where, "all sequences must have the same length", got))
+            raise InputError(where, "all sequences must have the same length", given=got)
     if not result:
-        raise EmptyError(message(where, "must list at least one sequence", "an empty list"))
+        raise EmptyError(where, "must list at least one sequence", given="an empty list")
     check_arcs("NBest", len(result) * len(result[0]))
     return result
 
@@ -135,7 +135,7 @@ def checked_weights(weights: ArrayLike | None, size: int, where: str, log: bool 
     ``log`` says that logarithms were given, of which the greatest becomes the weight 1.
     """
     if not isinstance(log, bool):
-        raise InputError(message("NBest log", "must be True or False", log))
+        raise InputError("NBest log", "must be True or False", given=log)
     if weights is None:
         return np.ones(size)
     array = real_array(weights, where)
@@ -146,7 +146,7 @@ def checked_weights(weights: ArrayLike | None, size: int, where: str, log: bool 
     checks.check_entries(array, good, where, f"each weight must be {allowed}", hint)
     top = array.max()
     if top == (-np.inf if log else 0.0):
-        raise EmptyError(message(where, "at least one weight must be positive"))
+        raise EmptyError(where, "at least one weight must be positive")
     with np.errstate(over="ignore"):  # a difference that no double holds is a weight of 0
         return twofold(array).plus(-top).exp() if log else array
 
@@ -157,10 +157,10 @@ def _seen(flat: list[object]) -> Alphabet:
     try:
         distinct = {plain_label(x) for x in flat}
     except Exception:  # whatever a strange label raises
-        raise InputError(message("NBest sequences", must)) from None
+        raise InputError("NBest sequences", must) from None
     odd = [x for x in distinct if not isinstance(x, int | str)]
     if odd:
-        raise InputError(message("NBest sequences", must, odd[0]))
+        raise InputError("NBest sequences", must, given=odd[0])
     return alphabet_of_distinct(distinct)
 
 
@@ -251,7 +251,7 @@ class Acceptor(Model):
         """
         number = real_array(log_scale, "Acceptor log_scale")
         if number.ndim or not np.isfinite(number):
-            raise InputError(message("Acceptor log_scale", "must be a finite number", log_scale))
+            raise InputError("Acceptor log_scale", "must be a finite number", given=log_scale)
         scale = float(number)
         normalize = check_bool("Acceptor", "normalize", normalize)
         if isinstance(fst, Layered):
@@ -261,12 +261,12 @@ class Acceptor(Model):
             scale += log_factor
         if labels is not None and as_alphabet(labels, "Acceptor labels") != machine.alphabet:
             must = f"must be those of the layers, {list(machine.alphabet.labels)}"
-            raise InputError(message("Acceptor labels", must, list(labels)))
+            raise InputError("Acceptor labels", must, given=list(labels))
         check_arcs("Acceptor", sum(len(layer.source) for layer in machine.layers))
         weights = machines.arc_weights(machine).joined()
         if not (np.isfinite(weights) & (weights >= 0)).all():
             must = "each weight must be a finite number, at least 0, as a factor (no logarithm)"
-            raise InputError(message("Acceptor fst", must))
+            raise InputError("Acceptor fst", must)
         if normalize:
             pushed, log_sum = normalized(machine, "Acceptor fst")
             self._keep(machine=machine, log_total=log_sum + scale, log_scale=scale, _layered=pushed)
@@ -274,7 +274,7 @@ class Acceptor(Model):
             if abs(scale) > _PLAIN:
                 must = "without normalisation a double must hold the weight of all paths"
                 remedy = "Leave normalize=False out"
-                raise InputError(message("Acceptor fst", must, f"exp({scale:.6g})", remedy))
+                raise InputError("Acceptor fst", must, given=f"exp({scale:.6g})", remedy=remedy)
             log_sum = log_total(machine) + scale
             machine = replace(machine, start=machine.start * float(np.exp(scale)))
             self._keep(machine=machine, log_total=log_sum, log_scale=0.0, _layered=machine)
@@ -308,16 +308,16 @@ class Acceptor(Model):
 def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:
     """The layers of an OpenFst machine, and the logarithm of a factor that is not part of them."""
     if not hasattr(fst, "write_to_string"):
-        raise InputError(message("Acceptor fst", "must be an OpenFst machine of pynini", fst))
+        raise InputError("Acceptor fst", "must be an OpenFst machine of pynini", given=fst)
     if labels is None:
-        raise InputError(message("Acceptor labels", "must be given for an OpenFst machine"))
+        raise InputError("Acceptor labels", "must be given for an OpenFst machine")
     alphabet = as_alphabet(labels, "Acceptor labels")
     logs = machines.log_layers_from_fst(fst, alphabet, "Acceptor fst")  # type: ignore[arg-type]
     weights = machines.arc_weights(logs).joined()
     size = np.abs(weights[~np.isneginf(weights)]).max()
     if size > _MOST_WEIGHT:
         must = f"each weight must be a number up to {_MOST_WEIGHT:g} in size, or infinity for none"
-        raise InputError(message("Acceptor fst", must, f"one of size {size:g}"))
+        raise InputError("Acceptor fst", must, given=f"one of size {size:g}")
     return (from_logs(logs), 0.0) if size <= _PLAIN else normalized(logs, "Acceptor fst")
 
 
@@ -345,16 +345,16 @@ class Mixture(Model):
     def __init__(self, models: Sequence[Model], weights: ArrayLike) -> None:
         parts = tuple(listed(models, "Mixture models", "must be a list of models"))
         if not parts:
-            raise EmptyError(message("Mixture models", "must hold at least one model"))
+            raise EmptyError("Mixture models", "must hold at least one model")
         for part in parts:
             if not isinstance(part, Model):
-                raise InputError(message("Mixture models", "each must be a label model", part))
+                raise InputError("Mixture models", "each must be a label model", given=part)
             if set(part.labels) != set(parts[0].labels):
                 got = f"{list(parts[0].labels)} and {list(part.labels)}"
-                raise InputError(message("Mixture models", "all must have the same labels", got))
+                raise InputError("Mixture models", "all must have the same labels", given=got)
             if part.n != parts[0].n:
                 got = f"lengths {parts[0].n} and {part.n}"
-                raise InputError(message("Mixture models", "all must have the same length", got))
+                raise InputError("Mixture models", "all must have the same length", given=got)
         array = checks.probability_array(weights, "Mixture weights")
         checks.check_shape(array, (len(parts),), "Mixture weights", "Give one weight per model")
         array = checks.check_rows(array, "Mixture weights", original=weights)

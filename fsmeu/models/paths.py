@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check_int, message
+from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check_int
 from fsmeu.fst.layers import Layer, Layered, LogLayered, arc_weights, check_layers
 from fsmeu.models.checks import check_arcs
 from fsmeu.twofold import UNIT, Twofold, twofold, twofold_log
@@ -111,7 +111,7 @@ def normalized(
     pushed = Layered(layered.alphabet, first, tuple(layers[-2::-1]), final, unambiguous, roundings)
     log_sum += float(sums.high[0])
     if log_sum == -np.inf and where is not None:
-        raise EmptyError(message(where, "at least one sequence must have positive weight"))
+        raise EmptyError(where, "at least one sequence must have positive weight")
     return pushed, log_sum
 
 
@@ -159,7 +159,7 @@ def _scaled_probability(layered: Layered, indices: Ints) -> tuple[float, int]:
     """
     if len(indices) != layered.n:
         must = f"must have {layered.n} labels, as the model has"
-        raise InputError(message("sequence", must, f"{len(indices)} labels"))
+        raise InputError("sequence", must, given=f"{len(indices)} labels")
     mass = layered.start
     exponent = 0
     for layer, label in zip(layered.layers, indices, strict=True):
@@ -189,7 +189,7 @@ def marginals(layered: Layered) -> Floats:
     after = backward(layered)
     norm = float(before[-1] @ layered.final)
     if not norm > 0:
-        raise EmptyError(message("model", "at least one sequence must have positive weight"))
+        raise EmptyError("model", "at least one sequence must have positive weight")
     rows = np.zeros((layered.n, len(layered.alphabet)))
     for k, layer in enumerate(layered.layers):
         mass = before[k][layer.source] * layer.weight * after[k + 1][layer.target]
@@ -224,7 +224,7 @@ def _generator(seed: object) -> np.random.Generator:
     value: Any = seed if accepted else as_whole(seed, least=0)
     if value is None and not accepted:
         must = "must be a whole number, at least 0, or a numpy Generator"
-        raise InputError(message("sample seed", must, seed))
+        raise InputError("sample seed", must, given=seed)
     return np.random.default_rng(value)
 
 
@@ -421,7 +421,7 @@ def best_first(
             must += "which is the limit for models that read one sequence along several paths"
             remedy = "Ask for fewer sequences, or raise the limit with "
             remedy += "best_first(model.layered(), k, max_prefixes=...)"
-            raise SizeLimitError(message("most_probable", must, None, remedy))
+            raise SizeLimitError("most_probable", must, remedy=remedy)
         extended += 1
         layer = layered.layers[len(prefix)]
         arcs = np.flatnonzero(np.isfinite(log_weights[layer.source]) & (layer.weight > 0))

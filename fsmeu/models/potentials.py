@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import EmptyError, InputError, message
+from fsmeu.errors import EmptyError, InputError
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import LogLayered
 from fsmeu.models import checks
@@ -80,14 +80,14 @@ class Potentials(Chain):
         per_position = (max(0, n - 1), size, size)
         if links.shape not in (shared, per_position):
             must = f"must have shape {shared}, or position by position {per_position}"
-            raise InputError(message("potentials pairwise", must, f"shape {links.shape}"))
+            raise InputError("potentials pairwise", must, given=f"shape {links.shape}")
         checks.check_arcs("potentials", size + max(0, n - 1) * size * size)
         alphabet = checks.alphabet_of(labels, size, "potentials labels")
         self._keep(unary=scores, pairwise=links, labels=alphabet.labels, n=n, alphabet=alphabet)
         at = first_impossible(scores, links)
         if at is not None:
             what = f"the -inf among them leave no label for position {at + 1}"
-            raise EmptyError(message("potentials", f"must allow some sequence, but {what}"))
+            raise EmptyError("potentials", f"must allow some sequence, but {what}")
 
     @property
     def roundings(self) -> int:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, as_whole, message, one_of, shorten
+from fsmeu.errors import EmptyError, InputError, as_whole, one_of, shorten
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain_label
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.tags import KINDS, SCHEMES, chunk_tags, is_tag, tag_labels, tag_parts, tagged_chunks
@@ -135,15 +135,15 @@ def read_samples(
     must = "samples must be a list of label sequences, or of sets"
     if isinstance(samples, str):
         remedy = "Samples come first, in a list: [sample, sample, ...]"
-        raise InputError(message(where, must, repr(samples), remedy))
+        raise InputError(where, must, given=repr(samples), remedy=remedy)
     drawn = listed(samples, where, must, rows=True)
     if not drawn:
-        raise EmptyError(message(where, "there must be at least one sample", "an empty list"))
+        raise EmptyError(where, "there must be at least one sample", given="an empty list")
     kinds = [_kind(sample, _at(where, k)) for k, sample in enumerate(drawn)]
     for k, kind in enumerate(kinds):
         if kind != kinds[0]:
             must = "all samples must be sequences, all texts, or all sets"
-            raise InputError(message(_at(where, k), must, f"a {kind} after a {kinds[0]}"))
+            raise InputError(_at(where, k), must, given=f"a {kind} after a {kinds[0]}")
     if kinds[0] != "set":
         return _sequences(drawn, where, scheme, alphabet)
     return _spans(drawn, where, scheme, alphabet) if scheme else _sets(drawn, where)
@@ -163,7 +163,7 @@ def _kind(sample: Any, where: str) -> str:
     ordered = isinstance(sample, Iterable) or hasattr(sample, "__array__")
     if not ordered or isinstance(sample, Mapping | bytes | bytearray):
         must = "a sample must be a sequence of labels, a text, or a set"
-        raise InputError(message(where, must, repr(sample)))
+        raise InputError(where, must, given=repr(sample))
     return "sequence"
 
 
@@ -174,7 +174,7 @@ def _share(smooth: float | None, where: str) -> float:
     number = real_array(smooth, f"{where}, smooth")
     if number.ndim or not 0.0 <= number <= 1.0:
         must = "must be a number from 0 to 1: the share of a model of independent labels"
-        raise InputError(message(f"{where}, smooth", must, repr(smooth), "None leaves it out"))
+        raise InputError(f"{where}, smooth", must, given=repr(smooth), remedy="None leaves it out")
     return float(number)
 
 
@@ -262,7 +262,7 @@ def _sequences(
         if len(one) != n:
             must = f"all samples must have as many labels as the first, {n}"
             remedy = "Answers that are no sequences of one length can be sets: {label, ...}"
-            raise InputError(message(_at(where, k), must, f"a length of {len(one)}", remedy))
+            raise InputError(_at(where, k), must, given=f"a length of {len(one)}", remedy=remedy)
     check_arcs(where, len(lists) * n)
     flat = list(chain.from_iterable(lists))
     try:
@@ -289,7 +289,7 @@ def _labels_of(sample: Any, where: str) -> list[Any]:
     if isinstance(sample, str) and any(letter.isspace() for letter in sample):
         must = "a text has a label for each character, and none of them is a space"
         remedy = "For labels with spaces between them, give a list: text.split()"
-        raise InputError(message(where, must, repr(sample), remedy))
+        raise InputError(where, must, given=repr(sample), remedy=remedy)
     return listed(sample, where)
 
 
@@ -331,8 +331,8 @@ def _refuse_labels(lists: Sequence[Sequence[Any]], where: str) -> NoReturn:
     for k, one in enumerate(lists):
         for label in map(plain_label, one):
             if not isinstance(label, int | str) or label == "":
-                raise InputError(message(_at(where, k), must, repr(label), remedy))
-    raise InputError(message(where, must, None, remedy))
+                raise InputError(_at(where, k), must, given=repr(label), remedy=remedy)
+    raise InputError(where, must, remedy=remedy)
 
 
 def _refuse_tags(lists: Sequence[Sequence[Any]], where: str, scheme: str) -> NoReturn:
@@ -343,15 +343,15 @@ def _refuse_tags(lists: Sequence[Sequence[Any]], where: str, scheme: str) -> NoR
     for k, one in enumerate(lists):
         for label in one:
             if str(label) != "O" and not is_tag(str(label), kinds):
-                raise InputError(message(_at(where, k), must, repr(label), remedy))
-    raise InputError(message(where, must, None, remedy))
+                raise InputError(_at(where, k), must, given=repr(label), remedy=remedy)
+    raise InputError(where, must, remedy=remedy)
 
 
 def _refuse_outside(lists: Sequence[Sequence[Any]], where: str, alphabet: Alphabet) -> NoReturn:
     """Refuses the first label that is not in the alphabet."""
     for k, one in enumerate(lists):
         alphabet.encode(one, _at(where, k))
-    raise InputError(message(where, f"labels must be some of {shorten(alphabet.labels)}"))
+    raise InputError(where, f"labels must be some of {shorten(alphabet.labels)}")
 
 
 # -- sets of labels --------------------------------------------------------------------------------
@@ -380,7 +380,7 @@ def _sets(drawn: Sequence[AbstractSet[Any]], where: str) -> _Sets:
         if any(isinstance(label, float) and label != label for label in sample):
             must = "a label must be equal to itself, as NaN is not"
             remedy = "Write a text or None in its place"
-            raise InputError(message(_at(where, k), must, "NaN", remedy))
+            raise InputError(_at(where, k), must, given="NaN", remedy=remedy)
     items = in_order(dict.fromkeys(chain.from_iterable(drawn)))
     check_arcs(where, len(drawn) * len(items))
     place = {item: k for k, item in enumerate(items)}
@@ -428,7 +428,7 @@ def _spans(
             if other.start < one.end:
                 got = f"{tuple(one)} and {tuple(other)}"
                 must = "spans must not overlap, as chunk tags cannot write those"
-                raise InputError(message(_at(where, k), must, got, _SETS_OF_SPANS))
+                raise InputError(_at(where, k), must, given=got, remedy=_SETS_OF_SPANS)
     n = max((span.end for span in own), default=0)
     check_arcs(where, len(sets) * n)
     types = sorted({span.type for span in own})
@@ -447,7 +447,7 @@ def _refuse_types(sets: Sequence[Sequence[Span]], where: str, types: Sequence[st
     for k, spans in enumerate(sets):
         for span in spans:
             one_of(_at(where, k), f"the type of {tuple(span)}", span.type, types)
-    raise InputError(message(where, f"types must be some of {shorten(types)}"))
+    raise InputError(where, f"types must be some of {shorten(types)}")
 
 
 def _span(item: Any, where: str) -> Span:
@@ -457,9 +457,9 @@ def _span(item: Any, where: str) -> Span:
     end = as_whole(parts[1], 0)
     if start is None or end is None or not isinstance(parts[2], str) or not parts[2]:
         must = "each span must be (start, end, type): two whole numbers from 0 on, and a text"
-        raise InputError(message(where, must, repr(item), _SETS_OF_SPANS))
+        raise InputError(where, must, given=repr(item), remedy=_SETS_OF_SPANS)
     if end <= start:
         must = "a span must end behind its start: its end is the position after its last"
         remedy = "Where the end is the last position itself, add 1"
-        raise InputError(message(where, must, repr(item), remedy))
+        raise InputError(where, must, given=repr(item), remedy=remedy)
     return Span(start, end, parts[2])

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsmeu.errors import FsmeuError, InputError, check_int, message
+from fsmeu.errors import Argument, FsmeuError, InputError, check_int, wording
 
 MOST_JOBS = 1024  # processes on one machine: each has its own Python, about 150 MB
 TASKS_PER_JOB = 4  # tasks for each process or thread, so that none waits for long
@@ -34,8 +34,9 @@ class WorkerError(FsmeuError, RuntimeError):
 def checked_jobs(where: str, jobs: object) -> int:
     """The number of processes; an InputError unless it is whole, from 1 to ``MOST_JOBS``."""
     if (number := check_int(where, "jobs", jobs)) > MOST_JOBS:
-        must = f"jobs must be at most {MOST_JOBS:,}"
-        raise InputError(message(where, must, jobs, "Use a scheduler for more than one machine"))
+        must = wording(Argument("jobs"), f" must be at most {MOST_JOBS:,}")
+        remedy = "Use a scheduler for more than one machine"
+        raise InputError(where, must, given=jobs, remedy=remedy)
     return number
 
 
@@ -69,13 +70,13 @@ def workers(where: str, jobs: int = 1, scheduler: Any = None) -> Iterator[Worker
                 calls = [(parent, dumps(partial(function, shared, task))) for task in wave]
             except Exception as error:  # whatever an object raises that cannot be sent
                 must = "losses and models must be such that pickle can send them to other processes"
-                raise InputError(message(where, must, error)) from None
+                raise InputError(where, must, given=error) from None
             try:
                 yield from parallel((_called, call, {}) for call in calls)
             except lost as error:
                 must = "a worker died, lacks memory, or lacks fsmeu"
-                remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
-                raise WorkerError(message(where, must, error, remedy)) from error
+                remedy = "Use fewer jobs; a corpus goes on where its results in a file end"
+                raise WorkerError(where, must, given=error, remedy=remedy) from error
 
     with ExitStack() as stack:
         count, parent, lost, how = jobs, os.getpid(), BrokenExecutor, {"n_jobs": jobs}
@@ -96,14 +97,15 @@ def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
             scheduler = stack.enter_context(connect(scheduler))
     except ImportError as error:
         remedy = "Install it: pip install 'fsmeu[dask]'"
-        raise InputError(message(where, "a scheduler needs Dask", error, remedy)) from None
+        raise InputError(where, "a scheduler needs Dask", given=error, remedy=remedy) from None
     except Exception as error:  # of many kinds, from names that are none to nobody there
-        must = "scheduler must be the address of a Dask scheduler, as in tcp://host:8786"
-        fault = InputError(message(where, must, scheduler, f"({error!r})"))
+        address = " must be the address of a Dask scheduler, as in tcp://host:8786"
+        must = wording(Argument("scheduler"), f"{address} ({error!r})")
+        fault = InputError(where, must, given=scheduler)
     else:
         cores, lost = sum(scheduler.nthreads().values()), (KilledWorker, ImportError, OSError)
         if not cores:
-            raise InputError(message(where, "the scheduler must have workers", "none"))
+            raise InputError(where, "the scheduler must have workers", given="none")
         return cores, None, (*lost, CancelledError), {"backend": "dask", "client": scheduler}
     gc.collect()  # the client is in a cycle: collected while another starts, Dask waits for ever
     raise fault

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fsmeu.errors import InputError, check_int, message, one_of
+from fsmeu.errors import InputError, check_int, one_of
 from fsmeu.learning.saving import register
 from fsmeu.searn import features
 from fsmeu.searn.searn import Searn, given_space
@@ -49,7 +49,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         widths = {len(row) for sentence in X for row in sentence}
         if len(widths) != 1:
             must = "all rows must have the same number of columns, and there must be one"
-            raise InputError(message("ColumnTagger", must, f"{sorted(widths)}"))
+            raise InputError("ColumnTagger", must, given=f"{sorted(widths)}")
         self.width_ = widths.pop()
         model = clone(self._searn())
         self.searn_ = model.fit(self._sentences(X), y, on_iteration=on_iteration)
@@ -62,7 +62,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         for row in (row for sentence in X for row in sentence):
             if len(row) != self.width_:
                 must = f"rows must have {self.width_} columns, as in training"
-                raise InputError(message("ColumnTagger", must, " ".join(row)))
+                raise InputError("ColumnTagger", must, given=" ".join(row))
         tags: list[list[str]] = self.searn_.predict(self._sentences(X))
         return tags
 
@@ -74,7 +74,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
     def _searn(self) -> Searn:
         """The estimator to be copied; an InputError if it is no ``Searn``."""
         if not isinstance(self.searn, Searn | None):
-            raise InputError(message("ColumnTagger", "searn must be a Searn or None", self.searn))
+            raise InputError("ColumnTagger", "searn must be a Searn or None", given=self.searn)
         return Searn() if self.searn is None else self.searn
 
     def _sentences(self, X: Rows) -> features.HashedSentences:

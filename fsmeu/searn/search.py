@@ -27,7 +27,7 @@ from scipy.sparse import csr_array, vstack
 from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, SizeLimitError, check_int, message, one_of
+from fsmeu.errors import InputError, SizeLimitError, check_int, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
@@ -95,7 +95,7 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: Any) -> Rul
             return searched
         number = 1.0 / max(1, longest) ** 3
     elif (number := number_between(where, "beta", beta, 0, 1)) == 0:
-        raise InputError(message(where, "beta must be greater than 0", beta))
+        raise InputError(where, "beta must be greater than 0", given=beta)
     return lambda policy, models: number
 
 
@@ -112,13 +112,13 @@ def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, wh
     elif isinstance(beta, str) or beta == 1:
         needed = MOST_ITERATIONS if isinstance(beta, str) else 1
     elif influence == 0:
-        raise InputError(message(where, "influence must be greater than 0 where beta is below 1"))
+        raise InputError(where, "influence must be greater than 0 where beta is below 1")
     else:
         needed = max(1, math.ceil(math.log(influence) / math.log1p(-beta) - 1e-9))
     if needed > MOST_ITERATIONS:
         must = f"at most {MOST_ITERATIONS:,} iterations are made unless their number is given"
         remedy = "Give iterations=, or a larger beta"
-        raise SizeLimitError(message(where, must, f"{needed:,}", remedy))
+        raise SizeLimitError(where, must, given=f"{needed:,}", remedy=remedy)
     return needed
 
 
@@ -372,7 +372,7 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
     """
     if not hasattr(space, "keys"):
         must = 'costs="expected" needs a space over labels, whose states can be compared'
-        raise InputError(message("Searn", must, None, 'Use costs="sampled" or "optimal"'))
+        raise InputError("Searn", must, remedy='Use costs="sampled" or "optimal"')
     count, layers = len(states), []
     learned = (Mixture(0.0, (1.0,), (models,), policy.folds) for models in policy.models)
     pairs = zip((policy.optimal, *policy.weights), (Mixture(), *learned), strict=True)

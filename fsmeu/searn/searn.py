@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, as_whole, check_bool, check_int, message, one_of
+from fsmeu.errors import Argument, InputError, as_whole, check_bool, check_int, one_of, wording
 from fsmeu.learning.base import given_loss, number_between
 from fsmeu.learning.classes import label_name, over_classes, positive_tag
 from fsmeu.learning.saving import first_use, load, register, save
@@ -91,7 +91,7 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     """
     if not isinstance(sentences, features.HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
-        raise InputError(message("Searn", must, None, "Leave checkpoint out"))
+        raise InputError("Searn", must, remedy="Leave checkpoint out")
     matrix, chunks = sentences.matrix, sentences.segments
     parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
     learner = given_learner(parameters["learner"], "Searn")
@@ -134,7 +134,7 @@ def _given(value: Any, choices: dict[str, Any], where: str, name: str, method: s
     if not isinstance(value, type) and hasattr(value, method):
         return value
     must = f"{name} must be one of {', '.join(choices)}, or an object with {method}"
-    raise InputError(message(where, must, value))
+    raise InputError(where, must, given=value)
 
 
 INFERENCE_PARAMS = ("beam", "checkpoint", "combine", "n_jobs", "verbose")  # not read in training
@@ -252,9 +252,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         where = type(self).__name__
         space = given_space(self.space, where)
         if not isinstance(self.checkpoint, str | PathLike | None):
-            raise InputError(
-                message(where, "checkpoint must be the name of a file", self.checkpoint)
-            )
+            raise InputError(where, "checkpoint must be the name of a file", given=self.checkpoint)
         inputs, ys = self._read(space, X, y)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
@@ -314,7 +312,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             same = isinstance(trained, TrainingState) and trained.fingerprint == mark
             if not same or as_whole(trained.seed, 0) is None:
                 must = f"the checkpoint {self.checkpoint} must be of the same parameters and data"
-                raise InputError(message("Searn", must, None, "Remove it to train anew"))
+                raise InputError("Searn", must, remedy="Remove it to train anew")
         seed = _seed(self.random_state) if trained is None else trained.seed
         parts = min(check_int(type(self).__name__, "folds", self.folds), len(examples))
         folds = np.empty(len(ys), np.int64)  # of equal sizes up to one, drawn at random
@@ -334,7 +332,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """The examples to train on, and the mean loss of a mixture on development data."""
         where = type(self).__name__
         if (X_dev is None) != (y_dev is None):
-            raise InputError(message(where, "X_dev and y_dev must be given together"))
+            raise InputError(where, "X_dev and y_dev must be given together")
         if X_dev is not None:
             inputs, ys = self._read(search, X_dev, y_dev)
             search = search.over(inputs, ys, bind, costs=False)
@@ -362,8 +360,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         given: Iterator[Any] = chain(*ys)
         if stream is not None:
             if self.pos_label is not None:
-                must = "pos_label is for one stream of labels"
-                raise InputError(message(where, must, self.pos_label, "Leave it out"))
+                must = wording(Argument("pos_label"), " is for one stream of labels")
+                raise InputError(where, must, given=self.pos_label, remedy="Leave it out")
             given = (pair[stream] for pair in given)
             loss = loss[stream] if isinstance(loss, tuple | list) and len(loss) == 2 else loss
         over = given_loss(loss, self.loss_params, where, names)
@@ -374,7 +372,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """The inputs, and the outputs if there are any, as the space takes them."""
         where = type(self).__name__
         if (bits := check_int(where, "bits", self.bits)) > 30:
-            raise InputError(message(where, "bits must be at most 30", bits))
+            raise InputError(where, "bits must be at most 30", given=bits)
         inputs = space.read_inputs(X, bits, self.crossed, where)
         return inputs, *(space.read_outputs(outputs, inputs, where) for outputs in y)
 
@@ -409,7 +407,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             space = self.space_.space if own else self.space_
             if not all(callable(getattr(space, name, None)) for name in names):
                 must = "space_ must be a space of searches"
-                raise InputError(message(type(self).__name__, must, self.space_))
+                raise InputError(type(self).__name__, must, given=self.space_)
 
     def predict_single(self, x: Any) -> Any:
         """The output that is decided for one sentence."""

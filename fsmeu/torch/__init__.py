@@ -36,6 +36,6 @@ __all__ = ["Decisions", "ExpectedScore", "Plan", "decode"]
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'fsmeu.torch' has no attribute {name!r}")  # noqa: EM102
+        raise AttributeError(f"module 'fsmeu.torch' has no attribute {name!r}")
     globals()[name] = result = getattr(import_module(_HOMES[name]), name)
     return result

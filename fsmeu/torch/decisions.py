@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fsmeu.arrays import Floats
 from fsmeu.decoding.decode import decode_many
-from fsmeu.errors import InputError, LossFileError, message
+from fsmeu.errors import InputError, LossFileError
 from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
@@ -83,7 +83,7 @@ def _check_numbers(scores: Tensor, lengths: Tensor, transitions: Tensor | None) 
     for name, tensor in parts.items():
         if tensor is not None and bool((tensor.isnan() | (tensor == torch.inf)).any()):
             must = f"{name} must be finite, or -inf to forbid"
-            raise InputError(message(_WHERE, must, "nan or inf"))
+            raise InputError(_WHERE, must, given="nan or inf")
 
 
 def _by_engine(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 
 _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
@@ -24,18 +24,18 @@ def check_emissions(where: str, emissions: Any, labels: int) -> Tensor:
     if not isinstance(emissions, Tensor) or emissions.dtype not in _KINDS:
         must = "emissions must be a tensor of float64, float32, bfloat16 or float16"
         given = emissions.dtype if isinstance(emissions, Tensor) else type(emissions)
-        raise InputError(message(where, must, given))
+        raise InputError(where, must, given=given)
     if emissions.dim() == 2 and labels == 2:
         emissions = torch.stack([torch.zeros_like(emissions), emissions], 2)
     if emissions.dim() != 3 or emissions.shape[2] != labels:
         shapes = f"(B, n, {labels})" + (", or (B, n) of logits" if labels == 2 else "")
         must = f"emissions must have the shape {shapes}, a score for each of the loss's labels"
-        raise InputError(message(where, must, tuple(emissions.shape)))
+        raise InputError(where, must, given=tuple(emissions.shape))
     if not emissions.shape[0]:
-        raise InputError(message(where, "a batch must have sequences", "an empty one"))
+        raise InputError(where, "a batch must have sequences", given="an empty one")
     if not emissions.shape[1]:
         must = "sequences must have tokens"
-        raise InputError(message(where, must, "sequences of length 0"))
+        raise InputError(where, must, given="sequences of length 0")
     return emissions
 
 
@@ -45,7 +45,7 @@ def check_transitions(where: str, transitions: Any, emissions: Tensor) -> Tensor
     shapes = ((size, size), (batch, n - 1, size, size))
     if not isinstance(transitions, Tensor) or tuple(transitions.shape) not in shapes:
         must = f"transitions must be a tensor of shape {shapes[0]}, or by position {shapes[1]}"
-        raise InputError(message(where, must, _shown(transitions)))
+        raise InputError(where, must, given=_shown(transitions))
     _check_device(where, "transitions", transitions, emissions)
     return transitions
 
@@ -55,7 +55,7 @@ def check_scores(where: str, name: str, scores: Any, emissions: Tensor) -> Tenso
     size = emissions.shape[2]
     if not isinstance(scores, Tensor) or tuple(scores.shape) != (size,):
         must = f"{name} must be a tensor of shape {(size,)}"
-        raise InputError(message(where, must, _shown(scores)))
+        raise InputError(where, must, given=_shown(scores))
     _check_device(where, name, scores, emissions)
     return scores
 
@@ -67,17 +67,17 @@ def check_lengths(where: str, mask: Any, shape: tuple[int, int]) -> Tensor:
         return torch.full((batch,), n)
     if not isinstance(mask, Tensor) or tuple(mask.shape) != shape:
         must = f"the mask must be a tensor of shape {shape}, as the tags have"
-        raise InputError(message(where, must, _shown(mask)))
+        raise InputError(where, must, given=_shown(mask))
     tokens = mask != 0
     lengths = tokens.sum(1)
     if not bool((tokens == (torch.arange(n, device=mask.device) < lengths[:, None])).all()):
         must = "a mask must be True at the first tokens of a sequence and False behind them"
         remedy = "Move tokens to the front, or give holes a sequence of their own"
-        raise InputError(message(where, must, "one with holes", remedy))
+        raise InputError(where, must, given="one with holes", remedy=remedy)
     if not bool((lengths > 0).all()):
         row = int((lengths == 0).nonzero()[0, 0])
         must = "every sequence must have a token"
-        raise InputError(message(where, must, f"none in sequence {row}"))
+        raise InputError(where, must, given=f"none in sequence {row}")
     return lengths
 
 
@@ -86,11 +86,11 @@ def check_tags(where: str, tags: Any, mask: Any, labels: int) -> tuple[Tensor, T
     is_whole = isinstance(tags, Tensor) and not tags.is_floating_point() and not tags.is_complex()
     if not is_whole or tags.dim() != 2:
         must = "tags must be a tensor of label indices of shape (B, n)"
-        raise InputError(message(where, must, _shown(tags)))
+        raise InputError(where, must, given=_shown(tags))
     if not tags.shape[0]:
-        raise InputError(message(where, "a batch must have sequences", "an empty one"))
+        raise InputError(where, "a batch must have sequences", given="an empty one")
     if not tags.shape[1]:
-        raise InputError(message(where, "sequences must have tokens", "sequences of length 0"))
+        raise InputError(where, "sequences must have tokens", given="sequences of length 0")
     lengths = check_lengths(where, mask, (tags.shape[0], tags.shape[1])).cpu()
     inside = torch.arange(tags.shape[1]) < lengths[:, None]
     known = torch.where(inside, tags.cpu().long(), 0)
@@ -98,7 +98,7 @@ def check_tags(where: str, tags: Any, mask: Any, labels: int) -> tuple[Tensor, T
         wrong = known[(known < 0) | (known >= labels)][0]
         must = f"tags must be indices of the loss's labels, from 0 to {labels - 1}"
         remedy = "Tokens that do not count belong behind the mask"
-        raise InputError(message(where, must, int(wrong), remedy))
+        raise InputError(where, must, given=int(wrong), remedy=remedy)
     return known, lengths
 
 
@@ -114,11 +114,11 @@ def check_results(where: str, values: Tensor, scores: Scores) -> None:
         return
     for name, tensor in (("emissions", scores.emissions), ("transitions", scores.transitions)):
         if tensor is not None and bool(torch.isnan(tensor).any()):
-            raise InputError(message(where, f"{name} must be numbers", "nan"))
+            raise InputError(where, f"{name} must be numbers", given="nan")
         if tensor is not None and bool((tensor == torch.inf).any()):
-            raise InputError(message(where, f"{name} must be finite, or -inf to forbid", "inf"))
+            raise InputError(where, f"{name} must be finite, or -inf to forbid", given="inf")
     must = "every sequence must allow some labels"
-    raise InputError(message(where, must, "scores of -inf that forbid all of them"))
+    raise InputError(where, must, given="scores of -inf that forbid all of them")
 
 
 def is_capturing(tensor: Tensor) -> bool:
@@ -130,7 +130,7 @@ def _check_device(where: str, name: str, tensor: Tensor, emissions: Tensor) -> N
     """Refuses a tensor that is on another device than the emissions."""
     if tensor.device != emissions.device:
         must = f"{name} must be on the device of the emissions, {emissions.device}"
-        raise InputError(message(where, must, tensor.device))
+        raise InputError(where, must, given=tensor.device)
 
 
 def _shown(given: Any) -> object:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fsmeu.errors import InputError, LossFileError, check_bool, message, one_of
+from fsmeu.errors import InputError, LossFileError, check_bool, one_of
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, check_totals
 from fsmeu.torch import inputs
 from fsmeu.torch.by_engine import References, engine_values
@@ -68,13 +68,13 @@ class ExpectedScore(nn.Module):
         self.reduction = one_of(_WHERE, "reduction", reduction, REDUCTIONS)
         if sums not in _LEFT_OUT:
             must = "sums must be torch.float64 or torch.float32"
-            raise InputError(message(_WHERE, must, sums))
+            raise InputError(_WHERE, must, given=sums)
         self.sums = sums
         if self.loss.requirement:
             must = (
                 "the loss must be defined for all label sequences, as the model draws any of them"
             )
-            raise InputError(message(_WHERE, must, f"one in which {self.loss.requirement}"))
+            raise InputError(_WHERE, must, given=f"one in which {self.loss.requirement}")
         if self.corpus:
             check_totals(self.loss, _WHERE)
         found = self.loss.derived.get("torch tables", lambda: _derived(self.loss))
@@ -107,7 +107,7 @@ class ExpectedScore(nn.Module):
                 why = f"the value has none for some counts: {error}"
         if self.corpus:
             must = "the expected value of a corpus needs lanes"
-            raise InputError(message(_WHERE, must, f"a loss of which {why}"))
+            raise InputError(_WHERE, must, given=f"a loss of which {why}")
         return References(known, lengths)
 
     def _planned(self, derivation: Derivation, tags: Tensor, lengths: Tensor) -> Plan:
@@ -168,10 +168,10 @@ class ExpectedScore(nn.Module):
             tags = self.plan(tags, mask)
         elif mask is not None:
             must = "a plan knows the mask that it was made with"
-            raise InputError(message(_WHERE, must, "another mask beside it", "Leave it out"))
+            raise InputError(_WHERE, must, given="another mask beside it", remedy="Leave it out")
         if tags.shape != tuple(scores.shape[:2]):
             must = f"emissions and tags must have the same sequences and positions, {tags.shape}"
-            raise InputError(message(_WHERE, must, tuple(scores.shape)))
+            raise InputError(_WHERE, must, given=tuple(scores.shape))
         return tags
 
     def _reduced(self, values: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 from fsmeu.torch.plan import Plan
 from fsmeu.torch.tables import ScoreTables
 
@@ -198,7 +198,7 @@ def refuse_second_derivatives() -> None:
     """
     if torch.is_grad_enabled():
         must = "derivatives of derivatives are not available"
-        raise InputError(message("ExpectedScore", must, "create_graph=True"))
+        raise InputError("ExpectedScore", must, given="create_graph=True")
 
 
 class _Sweep(torch.autograd.Function):

@@ -193,9 +193,7 @@ def _kinds_of(tape: Tape, layers: Sequence[Layer]) -> Ints:
 class LayersTooLargeError(SizeLimitError):
     """The first positions alone have more arcs than are built; ``positions`` says how many."""
 
-    def __init__(self, message: str, positions: int) -> None:
-        super().__init__(message)
-        self.positions = positions
+    positions: int = 0
 
 
 def _guard_arcs(arcs: int, position: int) -> None:
@@ -203,7 +201,9 @@ def _guard_arcs(arcs: int, position: int) -> None:
     try:
         guard_size("decode", arcs * _ARC_STATES)
     except SizeLimitError as error:
-        raise LayersTooLargeError(str(error), position + 1) from None
+        found = LayersTooLargeError(error.where, error.must, given=error.given, remedy=error.remedy)
+        found.positions = position + 1
+        raise found from None
 
 
 def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weighted: bool) -> Ints:

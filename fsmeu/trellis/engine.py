@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
@@ -103,7 +103,7 @@ class SplitTrellis:
         tables, _ = self._tables(n)
         if not np.isfinite(tables).all():
             must = "expected gains overflow doubles"
-            raise InputError(message(where, must))
+            raise InputError(where, must)
 
     def ends_in(self, n: int, sign: float, sums: float) -> int:
         """How many ends of z's counter are tried by so many sums, about; at least one."""

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints, Places
-from fsmeu.errors import FsmeuError, InputError, LossFileError, message
+from fsmeu.errors import FsmeuError, InputError, LossFileError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.limits import AMOUNTS_PER_STATE
@@ -143,7 +143,7 @@ class Tape:
         counted: Ints = gained.astype(np.int64)
         if (counted != gained).any() or (counted < 0).any():
             must = "the counts that the value looks at must grow by whole numbers"
-            raise NonIntegerCountError(message("decode by counting", must))
+            raise NonIntegerCountError("decode by counting", must)
         shown = [_rows_of(gains[columns]) for columns in self._columns]
         return _CachedSteps(codes, targets, counted, shown)
 
@@ -335,7 +335,7 @@ def _block(
     table = where_defined(term.amount, Scope(form.bound, current, current, {}))
     amounts = np.broadcast_to(table, (len(clock), len(z_rows), len(y_rows))).astype(np.float64)
     if not (np.isfinite(amounts) | is_undefined(amounts)).all():
-        raise LossFileError(message("decode", "what is counted must be a finite number"))
+        raise LossFileError("decode", "what is counted must be a finite number")
     return amounts
 
 

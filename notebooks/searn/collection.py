@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, as_number, message
+from fsmeu.errors import InputError, as_number
 from fsmeu.files import read_text
 
 __all__ = ["Collection", "checked", "read_collections", "subtree_order"]
@@ -65,19 +65,19 @@ def checked(given: Collection) -> Collection:
     where, n = "collection", len(given)
     parts = (given.tags, given.relations, given.heads, given.sentences, given.documents)
     if any(len(part) != n for part in (*parts, given.quoted)):
-        raise InputError(message(where, "there must be one entry of each kind for each word"))
+        raise InputError(where, "there must be one entry of each kind for each word")
     heads, sentences = np.asarray(given.heads), np.asarray(given.sentences)
     if (heads < -1).any() or (heads >= n).any():
-        raise InputError(message(where, "a head must be the place of a word, or -1"))
+        raise InputError(where, "a head must be the place of a word, or -1")
     inner = heads >= 0
     if (sentences[heads[inner]] != sentences[inner]).any():
-        raise InputError(message(where, "a head must stand in the sentence of its word"))
+        raise InputError(where, "a head must stand in the sentence of its word")
     for number in np.unique(sentences):
         if (heads[sentences == number] < 0).sum() != 1:
             must = f"sentence {number} must have one root"
-            raise InputError(message(where, must))
+            raise InputError(where, must)
     if len(subtree_order(heads)) != n:
-        raise InputError(message(where, "heads must form trees, without cycles"))
+        raise InputError(where, "heads must form trees, without cycles")
     return given
 
 
@@ -109,7 +109,7 @@ def read_collections(folder: Path) -> dict[str, Collection]:
     """
     where = f"folder {folder}"
     if not folder.is_dir():
-        raise InputError(message(where, "the folder of the collections must be there"))
+        raise InputError(where, "the folder of the collections must be there")
     found = {}
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.name.startswith("."):
@@ -120,19 +120,19 @@ def read_collections(folder: Path) -> dict[str, Collection]:
         else:
             continue
         if not documents:
-            raise InputError(message(f"folder {path}", "it must hold documents, *.conllu"))
+            raise InputError(f"folder {path}", "it must hold documents, *.conllu")
         summaries = _files(home, f"{prefix}summary", ".txt", ".conllu")
         if not summaries:
             must = f"collection {path.name} must have a summary"
             remedy = f"Write {home / prefix}summary1.txt"
-            raise InputError(message(where, must, None, remedy))
+            raise InputError(where, must, remedy=remedy)
         query = home / f"{prefix}query.txt"
         references = tuple(_text_words(one) for one in summaries)
         asked = _text_words(query) if query.is_file() else ()
         found[path.name] = _collection(documents, asked, references)
     if not found:
         must = "it must hold collections: NAME.conllu, or folders of such files"
-        raise InputError(message(where, must))
+        raise InputError(where, must)
     return found
 
 
@@ -190,7 +190,7 @@ def _text_words(path: Path) -> Texts:
         return tuple(token.word for _, rows in _sentences(path) for token in rows)
     words = tuple(_WORD.findall(read_text(path, f"file {path}").lower()))
     if not words:
-        raise InputError(message(f"file {path}", "it must hold words"))
+        raise InputError(f"file {path}", "it must hold words")
     return words
 
 
@@ -210,14 +210,14 @@ def _sentences(path: Path) -> Iterator[tuple[bool, list[_Token]]]:
             cells = text.rstrip("\r").split("\t")
             if len(cells) != _COLUMNS:
                 must = f"a row must have {_COLUMNS} columns, separated by tabs"
-                raise InputError(message(f"file {path}, line {number}", must, f"{len(cells)}"))
+                raise InputError(f"file {path}, line {number}", must, given=f"{len(cells)}")
             if cells[0].isdigit():  # not a range of words, nor an empty node
                 rows.append((number, cells))
         elif rows:
             yield is_new, _tree(path, rows)
             rows, is_new, some = [], False, True
     if not some:
-        raise InputError(message(f"file {path}", "it must hold sentences in CoNLL-U"))
+        raise InputError(f"file {path}", "it must hold sentences in CoNLL-U")
 
 
 def _tree(path: Path, rows: Sequence[tuple[int, list[str]]]) -> list[_Token]:
@@ -229,11 +229,11 @@ def _tree(path: Path, rows: Sequence[tuple[int, list[str]]]) -> list[_Token]:
             must = f"the first column must be {place}, the seventh its head, from 0 to {len(rows)}"
             remedy = "Documents must be parsed"
             got = f"{cells[0]} and {cells[6]}"
-            raise InputError(message(f"file {path}, line {number}", must, got, remedy))
+            raise InputError(f"file {path}, line {number}", must, given=got, remedy=remedy)
         heads.append(head - 1)
     if heads.count(-1) != 1 or len(subtree_order(np.array(heads))) != len(heads):
         must = "heads must form a tree with one root"
-        raise InputError(message(f"file {path}, line {rows[0][0]}", must))
+        raise InputError(f"file {path}, line {rows[0][0]}", must)
     kept = [
         head < 0 or _WORD.search(cells[1]) is not None
         for head, (_, cells) in zip(heads, rows, strict=True)

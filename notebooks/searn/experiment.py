@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fsmeu.drawing.plots import COLOURS, checked_plot, save_plot
-from fsmeu.errors import InputError, is_installed, message
+from fsmeu.errors import InputError, is_installed
 from fsmeu.files import write_file
 from searn.measures import Measure, interval
 from searn.methods import runs_of
@@ -73,7 +73,7 @@ def curve(task: Task, plan: Plan, iterations: int) -> list[Row]:
     """
     own = next((one for one in task.methods if one.kind == "searn" and one.first), None)
     if own is None or task.score == "ROUGE-2":
-        raise InputError(message("curves", "a task must be one of label sequences", task.name))
+        raise InputError("curves", "a task must be one of label sequences", given=task.name)
     settings: dict[str, Any] = {**own.settings, "beta": 1.0, "iterations": iterations}
     method = Method(own.name, "searn", settings, {max(own.beams): ""}, own.first)
     return rows_of(task, _results(task, plan, [method], plan.place("curves"), every=True))

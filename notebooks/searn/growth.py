@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Ints
-from fsmeu.errors import SizeLimitError, check_int, message
+from fsmeu.errors import SizeLimitError, check_int
 from fsmeu.jit import jit_entry
 from searn.collection import Collection
 from searn.rouge import Matches
@@ -169,7 +169,7 @@ def _searched(growth: Growth, matches: Matches, starts: Bools, width: int) -> tu
     cells = count * width * size
     if cells > MOST_BEAM_CELLS:
         must = f"beams may have at most {MOST_BEAM_CELLS:,} cells in a step"
-        raise SizeLimitError(message("beam", must, f"{cells:,}", "Use fewer documents"))
+        raise SizeLimitError("beam", must, given=f"{cells:,}", remedy="Use fewer documents")
     drawn = np.random.default_rng(0)
     keys: Ints = drawn.integers(1 << 62, size=(size,), dtype=np.int64)  # a set's key is their xor
     begins = np.array([unit[0] for unit in growth.units])

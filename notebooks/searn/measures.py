@@ -12,7 +12,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.bootstrap import drawn_weights, percentiles
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 
 __all__ = [
     "MEASURES",
@@ -109,7 +109,7 @@ def counts_of(found: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) ->
     """
     if [len(one) for one in found] != [len(one) for one in given]:
         must = "predicted and given tags must be of the same number and length"
-        raise InputError(message("tags", must, f"{len(found)} and {len(given)} sentences"))
+        raise InputError("tags", must, given=f"{len(found)} and {len(given)} sentences")
     rows = []
     for z, y in zip(found, given, strict=True):
         mine, theirs = chunks(z), chunks(y)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 from fsmeu.files import read_text, write_file
 from searn.measures import MEASURES, Measure
 from searn.task import Method, Split
@@ -198,7 +198,7 @@ def read_results(path: Path, mark: str | None = None) -> list[Result] | None:
         return [_result(one) for one in held["results"]]
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         must = "must hold results of a run"
-        raise InputError(message(f"file {path}", must, None, "Remove it")) from None
+        raise InputError(f"file {path}", must, remedy="Remove it") from None
 
 
 def _result(held: dict[str, Any]) -> Result:
@@ -221,6 +221,6 @@ def read_folder(folder: Path) -> Iterator[Result]:
     files = sorted(folder.glob("*/*.json.gz"))
     if not files:
         remedy = "Make some with run TASK -o FOLDER"
-        raise InputError(message(f"folder {folder}", "it must hold results", None, remedy))
+        raise InputError(f"folder {folder}", "it must hold results", remedy=remedy)
     for path in files:
         yield from read_results(path) or []

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Ints
-from fsmeu.errors import InputError, check_int, message
+from fsmeu.errors import InputError, check_int
 from fsmeu.jit import jit_entry, jit_helper
 from searn.collection import Collection
 
@@ -44,7 +44,7 @@ def rouge(summary: Words, references: Iterable[Words], n: int = 2) -> float:
     given = list(references)
     for text in (summary, *given):
         if isinstance(text, str):
-            raise InputError(message("rouge", "a text must be a list of words", text))
+            raise InputError("rouge", "a text must be a list of words", given=text)
     mine = ngrams(summary, n)
     matched = total = 0
     for reference in given:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fsmeu.corpora.records import Sentence, inputs_and_tags, read_sentences
-from fsmeu.errors import FsmeuError, InputError, message
+from fsmeu.errors import FsmeuError, InputError
 from fsmeu.files import read_text
 from fsmeu.searn.features import CHUNKS, HashedSentences, template_set, templated_sentences
 from searn.task import Part, Sizes, Split, part_of
@@ -99,7 +99,7 @@ def letters() -> Letters:
         raise
     except (ValueError, IndexError):
         must = f"each row must have 6 columns and {_PIXELS} pixels"
-        raise InputError(message(f"file {path}", must)) from None
+        raise InputError(f"file {path}", must) from None
     begins = np.flatnonzero(np.concatenate([[True], word[1:] != word[:-1]]))
     starts = np.concatenate([begins, [len(rows)]]).astype(np.int64)
     return Letters(pixels, [row[1] for row in rows], starts, fold[begins])

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from fsmeu.errors import InputError, check_int, message, one_of
+from fsmeu.errors import InputError, check_int, one_of
 from fsmeu.learning.saving import register
 from fsmeu.searn.features import stem
 from searn.collection import Collection, read_collections, subtree_order
@@ -321,7 +321,7 @@ def own_collections(folder: Path, sizes: Sizes, held_out: bool = False) -> Itera
     every = list(read_collections(folder).values())
     if len(every) < 2:
         must = "there must be at least two collections: one is predicted after training on others"
-        raise InputError(message(f"folder {folder}", must, len(every)))
+        raise InputError(f"folder {folder}", must, given=len(every))
     folds = min(10, len(every))
     for fold in range(1 if sizes.quick else folds):
         numbers = np.arange(fold, len(every), folds)

@@ -99,7 +99,7 @@ def test_exit_codes(check, text, options, code, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("count c when z == y\nvalue c\nrange 0 .. 1", "a value of 2 occurs, the declared range"),
+        ("count c when z == y\nvalue c\nrange 0 .. 1", "declared range 0 .. 1. Got 2 instead"),
         ("register r in 0..1 start 0 next r + 1\nvalue r", "r leaves its bounds"),
         ("memory m of i in 0..1 last 2\nvalue sum(m)", "outside the declared bounds"),
     ],

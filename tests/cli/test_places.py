@@ -56,7 +56,7 @@ def test_folders_that_are_not_there_are_not_made(fsmeu, material, line):
 
 
 def test_a_gallery_is_a_folder(fsmeu, material):
-    fsmeu("gallery", "hamming", "x.html").is_refused("FOLDER must name a folder", "x.html")
+    fsmeu("gallery", "hamming", "x.html").is_refused("FOLDER: it must name a folder", "x.html")
     assert not (material / "x.html").exists()
     assert fsmeu("gallery", "hamming", "shown").code == 0
     assert (material / "shown" / "index.html").is_file()

@@ -142,8 +142,10 @@ def place(tmp_path, monkeypatch):
 
 
 def test_messages_are_visible():
-    assert str(InputError(f"x{HOSTILE}\ny")) == r"x<b>\x1b]0;owned\x07\u202e\x9b31m" + "\ny"
-    assert shorten(HOSTILE) == visible(HOSTILE) == str(InputError(HOSTILE))
+    shown = r"x<b>\x1b]0;owned\x07\u202e\x9b31m" + "\ny"
+    assert str(InputError("a", f"x{HOSTILE}\ny")) == f"a: {shown}."
+    assert shorten(HOSTILE) == visible(HOSTILE)
+    assert str(InputError(HOSTILE, "b")) == f"{visible(HOSTILE)}: b."
     assert visible("a\tb\nc", keep="\n\t") == "a\tb\nc"
 
 
@@ -154,7 +156,7 @@ def test_messages_are_visible():
         "check two.loss --n 4",
         f"check --sizes any.loss --labels {','.join(LABELS)}",
         f"evaluate --steps any.loss {LABELS[0]} {LABELS[1]}",
-        "decode any.loss -m m.json --compare",
+        "decode any.loss -m m.json --method all",
         "decode any.loss -m m.json --json",
         "decode any.loss --corpus c.jsonl --on-error skip -o out",
         "draw --model m.json",

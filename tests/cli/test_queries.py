@@ -191,7 +191,7 @@ def test_corpus(fsmeu):
 
 def test_compare(fsmeu):
     of_y = bernoulli(P)
-    rows = fsmeu(*DECODE, "--compare", "--json").json
+    rows = fsmeu(*DECODE, "--method", "all", "--json").json
     decided = {row["method"]: row for row in rows if "refused" not in row}
     refused = {row["method"] for row in rows if "refused" in row}
     assert refused == {"additive", "chain_ratios", "lanes", "viterbi"}
@@ -201,12 +201,12 @@ def test_compare(fsmeu):
         assert not row["exact"] or row["labels"] == list(best(of_y))
     assert decided["counting"]["exact"]
     assert not decided["marginal"]["exact"]
-    table = fsmeu(*DECODE, "--compare")
+    table = fsmeu(*DECODE, "--method", "all")
     shown = {cells[0]: cells for cells in table.rows() if cells and cells[0] in decided}
     assert set(shown) == set(decided)
     assert (shown["ranking"][1], shown["ranking"][3]) == ("".join(map(str, best(of_y))), "yes")
     assert "decode by additive: " in table.out
-    two = fsmeu(*DECODE, "--compare", "--method", "ranking,nbest")
+    two = fsmeu(*DECODE, "--method", "ranking,nbest")
     assert [row[0] for row in two.rows()][2:4] == ["ranking", "nbest"]
 
 
@@ -238,7 +238,7 @@ def test_explicit_engine_and_options(fsmeu):
     asked = (*DECODE, "--engine", "openfst")
     data = fsmeu(*asked, "--constraint", "0* 1?", "--json", "--explain").json
     assert (data["method"], data["exact"], data["candidates"]) == ("counting", True, 2)
-    rows = fsmeu(*asked, "--compare", "--json").json
+    rows = fsmeu(*asked, "--method", "all", "--json").json
     assert [row["method"] for row in rows] == list(PICTURES)
     assert {row["method"] for row in rows if "refused" in row} == {"additive", "viterbi"}
     decided = [row for row in rows if "refused" not in row]

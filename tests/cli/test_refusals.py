@@ -88,7 +88,7 @@ fsmeu
   expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
   expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
   expect fscore 00 --probs 0,0 --given broken.fst => --given
-  gallery hamming bad.loss => FOLDER must name a folder
+  gallery hamming bad.loss => FOLDER: it must name a folder
   demo -o x.gif => the format must be one of svg
   demo -o / => must be a file
   gallery hammming new => Did you mean 'hamming'?
@@ -99,7 +99,7 @@ draw -f fst {} -o /dev/null
   fscore --n 1 -o / => must be a file | the folder /
 draw
   => a loss or a model must be given
-  fscore => Add --n N
+  fscore => Give --n 3
   fscore --n 2 -o - => --format
   fscore --n 2 -o /dev/null/x.svg => the folder /dev/null must exist
   nothing.json --probs 0.5 => drawn by itself
@@ -115,34 +115,32 @@ draw
   -f html fscore -n 3 --limit 10 => at most 10 states
   -f html fscore -n 3 --probs 0.5 => each of n = 3 positions
   tags.json -f fst => of a loss | Got a model
-  fscore -n 2 --open => -o FILE.html
-  fscore -n 2 -o x.svg --open => -o FILE.html
   --probs 0.5 --y 00 => as long as the sequences of the model, 1
   -f html hamming --labels A,B,C --probs 0.5 => for two labels
 decode fscore
   => --probs | neither
   --model tags.json => must have the same labels | Give --labels
   --probs .5 --corpus x => --corpus | one of them
-  --corpus x --compare => --compare | one model
+  --corpus x --method all => --method | one model
   --corpus none.jsonl => none.jsonl | No such file
   --probs .5 --method rankin => 'ranking'
   --probs .5 --constraint (0 => constraint | not closed
   --probs .5 --draw x.svg => only --engine openfst builds
-  --probs .5 --engine openfst --compare --draw x.svg => one decision | --compare
+  --probs .5 --engine openfst --method all --draw x.svg => one decision | --method all
   --corpus x --engine openfst --draw x.svg => one decision | --corpus
   --probs .5 --engine openfst --method nbest => has the methods additive, counting
   --probs .5 --engine openfst --keep 3 => keeps every state
   --probs .5 --engine numpy => engine must be one of auto, openfst
 decode fscore --probs .3,.6,.2 --given ; decode fscore --corpus p.jsonl --given
-  '0* 2' => --given: in '0* 2', at character 4: '2' is not a label
-  '1 1' => --given: it must allow at least one sequence of length 3
-  bio => --given bio: labels must be chunk tags | Got 0 instead
+  '0* 2' => --given: constraint: in '0* 2', at character 4: '2' is not a label
+  '1 1' => --given: constraint: it must allow at least one sequence of length 3
+  bio => --given: constraint bio: labels must be chunk tags | Got 0 instead
   none.fst => --given: the file | must be there. Got none.fst instead
 decode fscore --corpus p.jsonl ; expect fscore --corpus p.jsonl
   --on-error skpi => --on-error | 'skip'
   --input-format xml => --input-format | jsonl, conll
   --resume => --resume | --output
-  --jobs 2 --scheduler x => --jobs | both
+  --jobs x => --jobs | the address of a scheduler
   --jobs 100000 => --jobs | at most 1,024
   --jobs 0 => --jobs
   -o x.gz => --output | uncompressed
@@ -186,18 +184,16 @@ score fscore one.jsonl
   --decide all => --decide | viterbi
   --decide , => --decide: some of viterbi | none
   --baseline x => --baseline | viterbi
-  --columns a => --columns | in columns
   -o x.txt => --output | .csv
   -o x.csv --json => --json | both
-  -o - => --format
-  --format xml => --format | json, csv
+  -o - => --output | .csv
   --plot x.txt => plot | png
   -p beta=auto => --param beta | number
 score --input-format conll accuracy
   short.txt --gold 4 -s 1 => column 4
   short.txt => line 2 | as many as its first, 3
-  short.txt --gold g -s 1 => --columns A,B,C
-  short.txt --columns word,gold --gold golt -s 1 => Did you mean 'gold'?
+  short.txt --gold g -s 1 => column | a number, from 1
+  short.txt --gold 2 -s crf=g -s 1 => column | Got g instead
   - <<< 'a O:0.5 B:0.5' => --gold | probabilities
 score --input-format conll
   fscore - <<< 'a 0 no' => decision, fscore | no
@@ -205,12 +201,12 @@ score --input-format conll
 train t.csv -o m.npz
   -c DTAClasifier => 'DTAClassifier'
   -c A -c B => --classifier | one
-  -t words => --templates | classifier
+  --set templates=words => --set, DTAClassifier: a parameter must be
   --set calibratoin=x => 'calibration'
   --set calibration => NAME=VALUE | --set estimator=GaussianNB
   --set loss=jaccard => is given by LOSS
   --set loss__beta=2 => is given by LOSS
-  --set random_state=2 => is given by --seed
+  --set random_state=x => --set: random_state must be a whole number | Got x
   -p bta=2 => 'beta'
   -p beta=two => --param beta | number
   -c MaxExpectedFClassifier -p beta=2 => it takes no loss | --list
@@ -219,7 +215,7 @@ train t.csv -o m.npz
   --set estimator=GaussianNB --set estimator__C=2 => 'C'
   --set estimator=LogisticRegression --set estimator__C=-1 => C
   --label 1,2,3,4,5 => beside the labels
-  --input-format excel => svmlight, csv, npz
+  --input-format excel => svmlight, svmlight0, csv, npz
   --input-format npz => npz file
   --input-format svmlight => index:value
   --plot x.png => --test
@@ -257,7 +253,7 @@ train --online t.csv --shuffles 2
   -c OFOClassifier -c FOFOClassifier --output m.npz => one learner
   --shuffles -1 => Invalid value for '--shuffles'
   --passes 0 => Invalid value for '--passes'
-  --seed -1 => Invalid value for '--seed'
+  --set random_state=-1 => --set: random_state must be a whole number
   --plot folder.png => must be a file | folder.png
   --output folder.png => must be a file | folder.png
   --plot t.csv/c.csv => t.csv
@@ -273,7 +269,7 @@ train --input-format conll t.txt -o m
   --set bta=1 => Did you mean 'beta'
   --set loss=hamming => is given by LOSS
   -p k=1 => 'k'
-  -t chunkin => Did you mean 'chunking'
+  --set templates=chunkin => Did you mean 'chunking'
 train --input-format conll {} -o m
   none.txt => none.txt | cannot be read
   one.txt => line 1 | 2 columns

@@ -34,7 +34,7 @@ def test_there_and_back(fsmeu, tmp_path, ending):
     train, test = tmp_path / f"train.{ending}", tmp_path / f"test.{ending}"
     WRITERS[ending](train, X[TRAIN], Y[TRAIN])
     WRITERS[ending](test, X[TEST], Y[TEST])
-    options = ["-c", "EUMClassifier", "--seed", "0"]
+    options = ["-c", "EUMClassifier", "--set", "random_state=0"]
     told = fsmeu(
         "train", "jaccard", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json"
     ).json
@@ -121,8 +121,8 @@ def test_examples_of_another_kind(fsmeu, tmp_path, model):
 def test_features_that_count_from_zero(fsmeu, tmp_path):
     as_svmlight(tmp_path / "t.svm", zero_based=True)
     command = ["train", tmp_path / "t.svm", "-o", tmp_path / "m.npz"]
-    fsmeu(*command).is_refused("--zero-based")
-    assert fsmeu(*command, "--zero-based", "--json").json["features"] == 4
+    fsmeu(*command).is_refused("--input-format svmlight0")
+    assert fsmeu(*command, "--input-format", "svmlight0", "--json").json["features"] == 4
 
 
 EXAMPLES = {
@@ -137,7 +137,7 @@ EXAMPLES = {
     "three classes.csv": ("1,0\n2,1\n3,2\n", ["classes"]),
     "bytes.csv": (bytes(range(128, 256)), ["csv file"]),
     "a long cell.csv": ("1," + "9" * 200_000 + ",0\n", ["csv file"]),
-    "from 0.svm": ("1 0:2\n0 1:1\n", ["from 0.svm", "--zero-based"]),
+    "from 0.svm": ("1 0:2\n0 1:1\n", ["from 0.svm", "--input-format", "svmlight0"]),
     "words.svm": ("1 a:b\n", ["words.svm"]),
     "a label.svm": ("one 1:2\n", ["a label.svm"]),
     "backwards.svm": ("1 2:1 1:1\n", ["backwards.svm"]),
@@ -175,11 +175,11 @@ def f_two(y, z):
     ("words", "measure"),
     [
         ("DTAClassifier jaccard", jaccard_score),
-        ("EUMClassifier --seed 0", f1_score),
+        ("EUMClassifier --set random_state=0", f1_score),
         ("ExampleWiseClassifier", f1_score),
         ("FOFOClassifier --set measure=jaccard", jaccard_score),
         # alpha is beta^2 / (1 + beta^2)
-        ("MaxExpectedFClassifier --seed 0 --set restarts=2 --set alpha=0.8", f_two),
+        ("MaxExpectedFClassifier --set random_state=0 --set restarts=2 --set alpha=0.8", f_two),
         ("MaxExpectedUtilityClassifier --set restarts=0 jaccard", jaccard_score),
         ("OnlineLogisticClassifier --set beta=2", f_two),
     ],
@@ -262,7 +262,8 @@ def test_shuffles_and_learners(fsmeu, files, monkeypatch):
     """Each pass is shuffled anew; examples come in pieces, which changes nothing."""
     monkeypatch.setattr("fsmeu.learning.online.STREAMED_EXAMPLES", 16)
     named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
-    options = [*named, "--set", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
+    options = [*named, "--set", "step=0.5", "--set", "random_state=7"]
+    options += ["--shuffles", 3, "--passes", 2]
     told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
     fofo, ofo = [], []
     for order in orders(60, 3, 7, 2):
@@ -444,7 +445,7 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, keep, tmp_path):
     """Labels that are no chunk tags: Hamming loss, left to right; a word and its label."""
     text, model = keep("t.txt", "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6), tmp_path / "m.npz"
     mine = keep("mine", "word\nword[-1]\ncross word\n")
-    options = ["-t", mine, *FEW, "--set", "learner=perceptron", "--json"]
+    options = ["--set", f"templates={mine}", *FEW, "--set", "learner=perceptron", "--json"]
     told = fsmeu("train", "--input-format", "conll", text, "-o", model, *options).json
     assert (told["loss"], told["space"]) == ("hamming", "left-to-right")
     assert fsmeu("predict", model, text, "--json").json["measures"]["accuracy"] == 1.0

@@ -77,7 +77,9 @@ def test_the_same_seed_gives_the_same_model(fsmeu, tmp_path, words):
     found = []
     for seed in (3, 3, 4):
         path = tmp_path / f"{len(found)}.npz"
-        ran = fsmeu("train", tmp_path / "train.csv", "-o", path, *options, "--seed", seed)
+        ran = fsmeu(
+            "train", tmp_path / "train.csv", "-o", path, *options, "--set", f"random_state={seed}"
+        )
         assert ran.code == 0, ran.err
         found.append(learned(path))
     assert found[0] == found[1]
@@ -89,7 +91,7 @@ def test_the_same_seed_gives_the_same_tagger(fsmeu, tmp_path):
     (tmp_path / "t.conll").write_text("\n".join(LINES * 5))
     found = []
     for k, learner in enumerate(("logistic", "logistic", "perceptron", "perceptron")):
-        options = [*FEW, "--set", f"learner={learner}", "--seed", 3]
+        options = [*FEW, "--set", f"learner={learner}", "--set", "random_state=3"]
         path = tmp_path / f"{k}.npz"
         assert fsmeu("train", tmp_path / "t.conll", "-o", path, *options).code == 0
         found.append(learned(path))

@@ -96,7 +96,7 @@ InputError: in the model alone: ['B-Q', 'I-Q']
     decode_corpus(CHUNKS_40, [OTHER]) | gradient(CHUNKS_40, OO, OTHER) |
 InputError: 'ranking'
     decode(F1, P, method="rankin") |
-LossFileError: the declared range is 0 .. 1
+LossFileError: the declared range 0 .. 1
     decode(valued("3 * tp / (hyp + ref) or 1 when hyp + ref == 0 range 0 .. 1"), [0.8] * 4) |
     decode(valued("2 * sqrt(tp) / sqrt(n) range 0 .. 1"), [0.1, 0.2]) |
     decode(valued("3 * hyp - 2 * ref range 0 .. 1"), [0.8] * 4) |

@@ -119,7 +119,7 @@ def test_counting_tries_the_ends_that_there_is_time_for(ticks, monkeypatch):
 def test_the_time_of_a_search_is_what_exact_methods_left(ticks):
     """Structures are built first, and take all of it."""
     loss = fsmeu.load("chunk_fscore_iob1")
-    slow = mock.Mock(side_effect=trellis_cache.SizeLimitError("too large"))
+    slow = mock.Mock(side_effect=trellis_cache.SizeLimitError("trellis", "too large"))
     with mock.patch.object(trellis_cache, "_structure", slow):
         model = fsmeu.models.from_potentials(np.zeros((9, 3)), np.eye(3), ["O", "I-A", "B-A"])
         found = fsmeu.decode(loss, model, seconds=1)

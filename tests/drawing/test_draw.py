@@ -140,7 +140,7 @@ def test_large_machines_are_summed_up():
     assert list(summary.widths) == [(d + 1) * (d + 2) // 2 for d in range(21)]
     assert list(summary.onward) == [3 * w for w in summary.widths[:-1]]
     told, power = " ".join(summary.notes), np.log(1771 / 286) / np.log(2)
-    for part in ("1,771 states", "At most 100 states", "limit=", f"power {power:.2g}"):
+    for part in ("1,771 states", "At most 100 states", "Raise the limit", f"power {power:.2g}"):
         assert part in told
     for kind in FORMATS:
         assert drawing.render(kind)

@@ -107,10 +107,10 @@ c leaves its bounds
 c passes 2^53, where whole numbers are not told apart
     count c by if i == 1 then 2^53 else y value (c - 2^53)^2 |
     count c by if i == 1 then 2^53 else z value (c - 2^53)^2 |
-the declared range is 0 .. 1
+the declared range 0 .. 1
     count c when y == 1 value 5 * c range 0 .. 1 |
     memory a of y last 3 count c by sum(a) when i > 2 value c range 0 .. 1 |
-the declared range is 0 .. 1e-12
+the declared range 0 .. 1e-12
     count c when y == 1 value c * 1e-10 range 0 .. 1e-12 |
 """
 

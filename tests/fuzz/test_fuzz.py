@@ -55,7 +55,7 @@ def faulty(path):
         while True:
             pass
     if kind == 3:
-        raise InputError("refused")
+        raise InputError("reader", "refused")
 
 
 def test_planted_faults_are_found_and_kept(monkeypatch, tmp_path):

@@ -77,7 +77,7 @@ def test_a_name_or_path_is_the_loss_itself(ask, tmp_path):
 NO_LOSSES = {
     "fsocre": "there is no built-in loss 'fsocre'. Did you mean 'fscore'?",
     "f1": "Did you mean 'fscore'?",
-    "nowhere/fscore.loss": "there is no file nowhere/fscore.loss",
+    "nowhere/fscore.loss": "must be there. Got nowhere/fscore.loss instead",
     "pk": "loss pk: the parameter 'k' has no default. Give fsmeu.load('pk', k=VALUE)",
 }
 MEASURED = {("check", "pk")}  # with a value that is assumed, and told

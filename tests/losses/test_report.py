@@ -22,7 +22,7 @@ ARCS = "loss f labels 0 1 state a b arc a -> b when {} arc a -> a {} arc b -> b 
 
 
 def of(text, **options):
-    return report(read(text), longest=options.pop("longest", 7), **options)
+    return report(read(text), n=options.pop("n", 7), **options)
 
 
 def said(found, heading):
@@ -41,7 +41,7 @@ def said(found, heading):
     ids=lambda held: getattr(held, "name", None),
 )
 def test_redundant_registers(spec, params, redundant):
-    found = report(spec, params=params, longest=8)
+    found = report(spec, params=params, n=8)
     assert found.redundant == redundant
     if len(redundant) > 1:
         assert found.together == ("my",)
@@ -49,7 +49,7 @@ def test_redundant_registers(spec, params, redundant):
 
 
 def test_arcs_that_look_at_labels_are_proven_for_every_length():
-    proven = report(read_spec("zero_one"), longest=3).determinism
+    proven = report(read_spec("zero_one"), n=3).determinism
     assert (proven.arcs, proven.every_length, proven.fault) == (True, True, "")
 
 
@@ -63,7 +63,7 @@ def test_arcs_that_look_at_labels_are_proven_for_every_length():
     ],
 )
 def test_arcs_that_look_at_the_position_are_tried_up_to_a_length(first, second, fault, words):
-    found = of(ARCS.format(first, second), longest=5)
+    found = of(ARCS.format(first, second), n=5)
     assert found.holds == (not fault)
     assert not found.determinism.every_length
     assert fault in found.determinism.fault
@@ -72,7 +72,7 @@ def test_arcs_that_look_at_the_position_are_tried_up_to_a_length(first, second, 
 
 @pytest.mark.parametrize("name", ["pk", "transitions", "windowdiff", "run_length"])
 def test_pairs_that_clash_have_one_table_and_two_values(name):
-    found = report(read_spec(name), longest=6)
+    found = report(read_spec(name), n=6)
     one, two = found.clash
     tables = []
     for pair in (one, two):
@@ -85,7 +85,7 @@ def test_pairs_that_clash_have_one_table_and_two_values(name):
 
 def test_a_table_that_only_enumeration_sees_is_not_denied():
     """At most m mistakes follow from hyp + ref - 2 tp, though the register stops counting."""
-    found = report(read_spec("threshold"), longest=6)
+    found = report(read_spec("threshold"), n=6)
     assert found.clash is None
     assert "no pair up to n = 6 contradicts it" in said(found, "confusion table")
 
@@ -99,12 +99,12 @@ def test_a_table_is_assumed_to_punish_differences():
 def test_labels_are_those_of_the_examples():
     found = of('loss f labels any count bad when z != y value bad example "DT NN" "NN NN" = 1')
     assert found.loss.labels == ("DT", "NN")
-    assert report(read_spec("chunk_fscore"), longest=2).loss.labels[0] == "O"
+    assert report(read_spec("chunk_fscore"), n=2).loss.labels[0] == "O"
 
 
 def test_parameters_of_the_measurement_leave_examples_alone():
     """An example that binds nothing is meant with the defaults of the file."""
-    found = report(read_spec("fscore"), params={"beta": 2}, longest=3)
+    found = report(read_spec("fscore"), params={"beta": 2}, n=3)
     assert found.loss.params["beta"] == 2
     assert found.holds
 
@@ -113,7 +113,7 @@ def test_parameters_of_the_measurement_leave_examples_alone():
 @pytest.mark.thirds
 def test_methods_that_apply_decide_and_others_refuse(name):
     """Each is asked about models that were not used to find out."""
-    loss = report(read_spec(name), longest=1).loss
+    loss = report(read_spec(name), n=1).loss
     assert loss.labels == (0, 1)
     n = 7
     independent = Bernoulli([0.3, 0.8, 0.45, 0.6, 0.1, 0.5, 0.7])
@@ -148,7 +148,7 @@ LATE_VALUE = "loss f labels 0 1 count c when z == y value sqrt(9 - c)"
 
 def test_an_error_in_an_analysis_is_said():
     """Up to length 3 all is defined; what is asked beyond it has no value."""
-    found = of(LATE, longest=3)
+    found = of(LATE, n=3)
     tried = try_methods(found.loss, 12)
     assert not tried.applies
     assert "what c adds has no value at position 9" in tried.faults["additive"]
@@ -160,12 +160,12 @@ def test_an_error_in_an_analysis_is_said():
 
 
 def test_properties_that_cannot_be_derived_are_said():
-    found = of(LATE_VALUE, longest=3)
+    found = of(LATE_VALUE, n=3)
     assert found.properties is None
     assert "root of a negative number" in said(found, "not derived")
     assert report_data(found)["not_derived"]["properties"] == found.underived
 
 
 def test_methods_are_tried_at_the_length_that_is_asked_for():
-    assert report(read_spec("hamming"), longest=60).methods[0].n == 60
+    assert report(read_spec("hamming"), n=60).methods[0].n == 60
     assert report(read_spec("hamming")).methods[0].n == 12

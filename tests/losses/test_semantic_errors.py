@@ -205,7 +205,7 @@ HEADER = "loss f(k: int = 2 in 1..9, weight = 0.5 in 0.., top, cost: table = 1) 
     ("given", "message"),
     [
         ({}, r"the parameter 'top' has no default\. Give top="),
-        ({"top": 1, "wieght": 2}, "'wieght' is not a parameter; there are: k, .*'weight'"),
+        ({"top": 1, "wieght": 2}, "its parameters are k, .*Got 'wieght' instead.*'weight'"),
         ({"top": 1, "k": 2.5}, r"parameter k: must be a whole number\. Got 2\.5"),
         ({"top": 1, "k": 10}, r"parameter k: must lie in 1\.\.9\. Got 10"),
         ({"top": 1, "k": 0}, r"parameter k: must lie in 1\.\.9\. Got 0"),
@@ -266,8 +266,8 @@ F1 = fsmeu.load("fscore")
             for labels, message in (
                 ((0, 1, 2), "the file has 2 labels, 0, 1. Got 3 labels"),
                 ((), "at least one label"),
-                (("a", "a"), "'a' is there twice"),
-                ((1, "1"), "'1' is there twice"),
+                (("a", "a"), "Got 'a' twice"),
+                ((1, "1"), "Got '1' twice"),
                 (("a", ""), "an int or a non-empty string"),
                 (("a", None), "an int or a non-empty string"),
                 (7, "must be a sequence of labels. Got 7"),
@@ -280,7 +280,7 @@ F1 = fsmeu.load("fscore")
         (lambda: fsmeu.load("hammming"), "Did you mean 'hamming'"),
         (lambda: fsmeu.load("seqeval"), "Did you mean 'chunk_fscore'"),
         *(
-            (lambda path=path: fsmeu.load(path), "there is no file")
+            (lambda path=path: fsmeu.load(path), "the file of a loss must be there")
             for path in ("nowhere/f.loss", "f.loss", "/dev/null/f.loss")
         ),
         *(

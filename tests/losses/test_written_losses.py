@@ -168,7 +168,7 @@ def test_values_are_what_was_meant(text, params, labels, meant, method):
 @pytest.mark.parametrize(("text", "params", "labels", "meant", "method"), CASES.values(), ids=CASES)
 def test_what_check_grants_at_60_is_decided(text, params, labels, meant, method):
     """Five of the six are proven; of the longest run no exact method is known."""
-    found = report(read(text), params=params, labels=labels if "bio" in text else None, longest=60)
+    found = report(read(text), params=params, labels=labels if "bio" in text else None, n=60)
     assert found.holds
     assert (found.methods[0].method if found.methods else None) == method
     assert all(applies.n == 60 and applies.any_model for applies in found.methods[:1])

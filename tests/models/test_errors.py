@@ -107,7 +107,7 @@ Bernoulli(wide(1, 10**12)) | from_potentials(wide(0.0, 3, 9999), wide(0.0, 9999,
 """
 """Calls and what is said of them, by the error. Those of SizeLimitError no machine could hold."""
 SAID = {
-    "MANY": "limit of 20,000,000 ; FSMEU_MAX_ARCS",
+    "MANY": "at most 20,000,000 ; FSMEU_MAX_ARCS",
     "TURN": "The columns sum to 1: exchange rows and columns",
 }
 NAMES = {
@@ -144,7 +144,7 @@ def test_message(kind, call, words):
 
 def test_the_limit_can_be_moved(monkeypatch):
     monkeypatch.setenv("FSMEU_MAX_ARCS", "10")
-    with pytest.raises(SizeLimitError, match="12 arcs, more than the limit of 10"):
+    with pytest.raises(SizeLimitError, match=r"at most 10 arcs\. Got 12 instead"):
         m.Bernoulli([0.5] * 6)
     monkeypatch.setenv("FSMEU_MAX_ARCS", "12")
     assert m.Bernoulli([0.5] * 6).n == 6

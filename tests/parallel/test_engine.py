@@ -162,7 +162,7 @@ def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
         np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
         corpus = tmp_path / "c.jsonl"
         corpus.write_text("".join(json.dumps(model.to_json()) + "\n" for model in models))
-        for out, who in (("alone", []), ("there", ["--scheduler", address])):
+        for out, who in (("alone", []), ("there", ["--jobs", address])):
             command = ["decode", "fscore", "--corpus", corpus, "-o", tmp_path / out, *who]
             ran = CliRunner().invoke(app, [str(word) for word in command])
             assert ran.exit_code == 0, ran.stderr

@@ -24,7 +24,15 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
+from fsmeu.errors import (
+    Argument,
+    InputError,
+    SizeLimitError,
+    check_bool,
+    check_int,
+    one_of,
+    wording,
+)
 from fsmeu.learning import base
 from fsmeu.learning.classes import check_classes, index_of_class, plain, positive_class
 from fsmeu.learning.examples import Examples
@@ -194,7 +202,7 @@ class OnlineClassifier(base.LogisticClassifier):
         if features >= ONLINE_WEIGHTS:
             limit = f"{ONLINE_WEIGHTS:,} weights (fsmeu.learning.online.ONLINE_WEIGHTS)"
             must = f"there may be at most {limit}"
-            raise SizeLimitError(message(where, must, f"{features + 1:,}"))
+            raise SizeLimitError(where, must, given=f"{features + 1:,}")
         self.weights_: Floats = np.zeros((1, features + 1))
         self.delays_: Floats = np.zeros((means, features + 1))
         self.state_: Floats = np.zeros(LAST + 1)
@@ -218,7 +226,7 @@ class OnlineClassifier(base.LogisticClassifier):
         if not all(np.isfinite(part).all() for part in parts):
             must = "weights and their products with rows must stay finite"
             remedy = "Scale the features, or give a smaller step"
-            raise InputError(message(type(self).__name__, must, "an overflow", remedy))
+            raise InputError(type(self).__name__, must, given="an overflow", remedy=remedy)
         return predicted > 0, probabilities
 
 
@@ -336,9 +344,9 @@ def single_labels(name: str, data: Examples) -> NDArray[Any]:
     """The label of each example of a file, (examples,); an InputError unless it is one, finite."""
     labels = np.asarray(data.labels)
     if labels.ndim != 1:
-        raise InputError(message(name, "an example must have one label", f"{labels.shape[1]}"))
+        raise InputError(name, "an example must have one label", given=f"{labels.shape[1]}")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
+        raise InputError(name, "labels must be finite numbers or texts", given="nan or inf")
     return labels
 
 
@@ -368,9 +376,10 @@ def two_classes(name: str, data: Examples, pos_label: Any = None, like: Any = No
         return Examples(data.rows, labels, like.classes)
     if len(classes) != 2:
         words = ", ".join(map(str, map(plain, classes[:8]))) + ", ..." * (len(classes) > 8)
-        remedy = "--pos-label LABEL sets one against all others" if len(classes) > 2 else ""
+        chosen = wording(Argument("pos_label", "LABEL"), " sets one against all others")
+        remedy = chosen if len(classes) > 2 else ""
         must = "the labels must be of two classes"
-        raise InputError(message(name, must, f"{len(classes)}: {words}", remedy))
+        raise InputError(name, must, given=f"{len(classes)}: {words}", remedy=remedy)
     index = positive_class(name, classes, labels == classes[1], pos_label)
     return Examples(data.rows, labels, classes[[1 - index, index]])
 

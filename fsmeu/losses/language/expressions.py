@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from fsmeu.errors import LossFileError, message, nearest, shorten
+from fsmeu.errors import LossFileError, nearest, shorten
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Place, fault, parts, subexpressions
 
@@ -120,7 +120,7 @@ class Expressions:
         self.origin = origin
         if len(source) > MAX_SIZE:
             must = f"a loss file may have at most {MAX_SIZE:,} characters"
-            raise LossFileError(message(origin, must, f"{len(source):,}"))
+            raise LossFileError(origin, must, given=f"{len(source):,}")
         self.meaning = _MEANINGS.copy()
         self.labels: tuple[int | str, ...] | None = None
         self.label_memories: set[str] = set()
@@ -175,11 +175,13 @@ class Expressions:
 
     # -- errors --------------------------------------------------------------------------------
 
-    def error(self, place: Place, said: str, remedy: str = "") -> LossFileError:
+    def error(
+        self, place: Place, must: str, remedy: str = "", given: str | None = None
+    ) -> LossFileError:
         """The error of a place in the file."""
-        return fault(self.origin, self.source, place, said, remedy)
+        return fault(self.origin, self.source, place, must, remedy, given)
 
-    def unexpected(self, said: str, expected: str = "") -> LossFileError:
+    def unexpected(self, must: str, expected: str = "") -> LossFileError:
         """The error of the next token, which cannot stand where it does."""
         text = self.token.text[:40]
         if own_word(text):
@@ -187,26 +189,26 @@ class Expressions:
         remedy = near_word(text) or (f"Expected {expected}" if expected else "")
         if text in WORDS and expected == "a name":
             remedy = f"{text!r} is a word of the language: choose another name"
-        shown = f"found {text!r}" if text else "the file ends here"
-        return self.error(self.token.place, f"{said} ({shown})", remedy)
+        given = repr(text) if text else "the end of the file"
+        return self.error(self.token.place, must, remedy, given)
 
     def _foreign(self, token: Token) -> LossFileError:
         """The error of a sign or word of another language, which is written otherwise in this."""
         said = f"{token.text!r} is no sign or word of the language"
         return self.error(token.place, said, f"Write {own_word(token.text)!r}")
 
-    def after_expression(self, said: str, expected: str = "") -> LossFileError:
+    def after_expression(self, must: str, expected: str = "") -> LossFileError:
         """The error of the next token, which goes on with an expression where none can."""
         text = self.token.text
         if text == "=":
-            said = _EQUAL
+            must = _EQUAL
         elif text in (*_COMPARE, "and", "or", "not"):
-            said = _IN_BRACKETS
-        elif text in (")", "]") and said != _OPEN:
-            said = _CLOSED
+            must = _IN_BRACKETS
+        elif text in (")", "]") and must != _OPEN:
+            must = _CLOSED
         elif self.token.kind == "other":
-            said = _CHARACTER
-        return self.unexpected(said, expected)
+            must = _CHARACTER
+        return self.unexpected(must, expected)
 
     # -- expressions ---------------------------------------------------------------------------
 

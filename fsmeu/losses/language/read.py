@@ -132,9 +132,8 @@ class _Reader(expressions.Expressions):
         if not below or not words[0].isalpha():
             return self.after_expression(_STATEMENT)
         place = Place(self.token.place.line, len(line) - len(line.lstrip()) + 1)
-        said = f"{_STATEMENT} (found {words[0][:40]!r})"
         hint = nearest(words[0].lower(), _USAGE, 1.0) or expressions.near_word(words[0])
-        return self.error(place, said, hint)
+        return self.error(place, _STATEMENT, hint, repr(words[0][:40]))
 
     # -- the head ------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from fsmeu.cache import Derives
-from fsmeu.errors import LossFileError, message
+from fsmeu.errors import Excerpt, LossFileError
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,19 @@ class Place:
     column: int = 0
 
 
-def fault(origin: str, source: str, place: Place, said: str, remedy: str = "") -> LossFileError:
+def fault(
+    origin: str, source: str, place: Place, must: str, remedy: str = "", given: str | None = None
+) -> LossFileError:
     """The error of a place in a file: file, line, column, the line itself with a caret."""
-    text = message(f"{origin}:{place.line}:{place.column}", said, None, remedy)
+    where = f"{origin}:{place.line}:{place.column}"
     lines = source.split("\n")
+    shown = ""
     if 0 < place.line <= len(lines):
         line = "".join(c if c.isprintable() else " " for c in lines[place.line - 1])
         begin = max(0, place.column - 60)
-        text += f"\n    {line[begin : begin + 100]}\n    {' ' * (place.column - 1 - begin)}^"
-    return LossFileError(text, place.line, place.column)
+        shown = f"    {line[begin : begin + 100]}\n    {' ' * (place.column - 1 - begin)}^"
+    excerpt = Excerpt(place.line, place.column, shown)
+    return LossFileError(where, must, given=given, remedy=remedy, excerpt=excerpt)
 
 
 @dataclass(frozen=True)

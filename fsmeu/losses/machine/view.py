@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError, message
+from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_pairs
 from fsmeu.fst.distinct import bits, group, refine, refine_layers
 from fsmeu.losses.language import syntax as ast
@@ -133,7 +133,7 @@ class SpecAutomaton(LossAutomaton):
         self.space_of = domains.Space(domains.share_numbers(of))
         if self.space_of.size > 2**domains.MAX_BITS:
             must = f"the registers together may take at most 2^{domains.MAX_BITS} values"
-            raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, self.space_of.size))
+            raise SizeLimitError(f"{spec.kind} {spec.name}", must, given=self.space_of.size)
         self.space = self.space_of.size if self.space_of.dense else None
         stepping = {*(r.name for r in self.carried), *self.linear_names}
         updates = (r.update for r in spec.registers if r.name in stepping)

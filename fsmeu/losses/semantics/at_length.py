@@ -200,7 +200,7 @@ class LossAtLength(Derives):
         slack = _SLACK * (max((abs(x) for x in (low, high) if math.isfinite(x)), default=0) or 1)
         for value in (values.min(), values.max()):
             if not low - slack <= value <= high + slack:
-                said = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
+                must = f"values must lie in the declared range {low:g} .. {high:g}"
                 place = spec.range[0].place
-                text = str(fault(spec.origin, spec.source, place, said))
-                raise RangeError(text, place.line, place.column)
+                found = fault(spec.origin, spec.source, place, must)
+                raise RangeError(found.where, must, given=f"{value:g}", excerpt=found.excerpt)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, LossFileError, message, nearest, shorten
+from fsmeu.errors import Argument, InputError, LossFileError, Wording, nearest, shorten, wording
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.tags import check_tags, tag_parts
+from fsmeu.fst.tags import GIVE_TAGS, check_tags, tag_parts
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, fault, parts, subexpressions
 from fsmeu.losses.language.write import expression_text, part_text
@@ -35,17 +35,21 @@ from fsmeu.losses.semantics.evaluator import (
 _MOST_WHOLE = 2**53  # doubles tell whole numbers apart up to there; greater labels are compared
 
 
+def give_param(name: str) -> Wording:
+    """The advice to give a parameter of a loss, which has no default."""
+    return wording("Give ", Argument(name, "VALUE", of_loss=True))
+
+
 def bind(spec: Spec, alphabet: Alphabet, values: Mapping[str, Any]) -> BoundLoss:
     """The loss with its labels and parameters filled in, which must suit the file."""
     where = f"{spec.kind} {spec.name}"
     if spec.scheme:
-        remedy = 'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]'
-        check_tags(alphabet, spec.scheme, where, remedy)
+        check_tags(alphabet, spec.scheme, where, GIVE_TAGS)
     names = [param.name for param in spec.params]
     for name in values:
         if name not in names:
-            must = f"{name!r} is not a parameter; there are: {', '.join(names) or 'none'}"
-            raise InputError(message(where, must, None, nearest(name, names)))
+            must = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
+            raise InputError(where, must, given=repr(name), remedy=nearest(name, names))
     params: dict[str, Any] = {}
     bound = _with_codes(spec, alphabet, params)
     for param in spec.params:
@@ -92,7 +96,7 @@ def _param_value(bound: BoundLoss, param: Param, values: Mapping[str, Any]) -> A
         value = constant(param.default, bound.params, spec)
     else:
         must = f"the parameter {param.name!r} has no default"
-        raise InputError(message(where, must, None, f"Give {param.name}=VALUE"))
+        raise InputError(where, must, remedy=give_param(param.name))
     if sides:
         return _table(param, value, len(bound.alphabet), where)
     return _scalar(bound, param, value, where)
@@ -120,17 +124,17 @@ def _scalar(bound: BoundLoss, param: Param, value: Any, where: str) -> float:
             raise TypeError(value)
         number = float(value)
     except Exception as error:  # whatever the value raises
-        raise InputError(message(at, "must be a number", value)) from error
+        raise InputError(at, "must be a number", given=value) from error
     if not math.isfinite(number):
-        raise InputError(message(at, "must be a finite number", value))
+        raise InputError(at, "must be a finite number", given=value)
     if param.type == "int" and not number.is_integer():
-        raise InputError(message(at, "must be a whole number", value))
+        raise InputError(at, "must be a whole number", given=value)
     sides = (param.low, -math.inf), (param.high, math.inf)
     low, high = (
         free if side is None else constant(side, bound.params, bound.spec) for side, free in sides
     )
     if not low <= number <= high:
-        raise InputError(message(at, f"must lie in {low:g}..{high:g}", value))
+        raise InputError(at, f"must lie in {low:g}..{high:g}", given=value)
     return number
 
 
@@ -146,17 +150,17 @@ def _table(param: Param, value: Any, labels: int, where: str) -> Floats:
             raise TypeError(array.dtype)
         table = array.astype(np.float64)
     except Exception as error:  # whatever the value raises
-        raise InputError(message(at, "must be a table of numbers", value)) from error
+        raise InputError(at, "must be a table of numbers", given=value) from error
     if np.ma.is_masked(value):
-        raise InputError(message(at, "must have no masked entries", value))
+        raise InputError(at, "must have no masked entries", given=value)
     fits = len(table.shape) == len(param.sides) and all(
         size == labels if side == "label" else size > 0
         for side, size in zip(param.sides, table.shape, strict=True)
     )
     if not fits:
-        raise InputError(message(at, _shape_needed(param, labels), f"shape {table.shape}"))
+        raise InputError(at, _shape_needed(param, labels), given=f"shape {table.shape}")
     if not np.isfinite(table).all():
-        raise InputError(message(at, "must hold finite numbers"))
+        raise InputError(at, "must hold finite numbers")
     return table
 
 

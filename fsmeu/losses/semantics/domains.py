@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError, message
+from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Register, Spec, fault
 from fsmeu.losses.semantics.evaluator import Lanes, Scope, evaluate
@@ -71,7 +71,7 @@ class Pool(Domain):
             self._values = np.concatenate([self._values, distinct[~present]])
             if len(self._values) > self.size:
                 must = f"a count may take at most {self.size:,} different values here"
-                raise SizeLimitError(message("loss", must, None, "Count in whole numbers"))
+                raise SizeLimitError("loss", must, remedy="Count in whole numbers")
             self._order = np.argsort(self._values, kind="stable")
             place, _ = _places(self._values[self._order], distinct)
         return self._order[place][inverse].reshape(values.shape), np.zeros((), bool)
@@ -180,8 +180,8 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
     whole = np.equal(before, np.floor(before)) & np.equal(added, np.floor(added))
     lanes = whole & np.not_equal(lost, 0.0)
     if np.any(lanes):
-        message = f"{register.name} passes 2^53, where whole numbers are not told apart"
-        raise scope.fault(replace(register.update, place=register.place), message, lanes)
+        must = f"{register.name} passes 2^53, where whole numbers are not told apart"
+        raise scope.fault(replace(register.update, place=register.place), must, lanes)
 
 
 def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:

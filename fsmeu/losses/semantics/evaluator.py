@@ -135,7 +135,7 @@ class Scope:
     memories: Mapping[str, Memory]
     undefined: list[Bools] | None = None
 
-    def fault(self, expr: Expr, message: str, lanes: Any = None, remedy: str = "") -> LossFileError:
+    def fault(self, expr: Expr, must: str, lanes: Any = None, remedy: str = "") -> LossFileError:
         """The error of an expression, with the state of the first of the lanes it happened in."""
         spec = self.bound.spec
         names = [*(r.name for r in spec.registers), "z", "y", "i", "n"]
@@ -147,7 +147,7 @@ class Scope:
             at = tuple(np.argwhere(np.broadcast_to(lanes, shape))[0])
             cells = {k: float(np.broadcast_to(v, shape)[at]) for k, v in values.items()}
             where = " when " + " ".join(f"{k}={self._show(k, x)}" for k, x in cells.items())
-        return fault(spec.origin, spec.source, expr.place, message + where, remedy)
+        return fault(spec.origin, spec.source, expr.place, must + where, remedy)
 
     def state_number(self, name: str) -> float:
         """The number that stands for an explicit state."""
@@ -365,13 +365,11 @@ def _entry_place(
     return place
 
 
-def _place(
-    expr: Expr, message: str, among: Floats, values: Lanes, scope: Scope, active: Mask
-) -> Ints:
+def _place(expr: Expr, must: str, among: Floats, values: Lanes, scope: Scope, active: Mask) -> Ints:
     """The places of values among others, which have to be there."""
     order = np.argsort(among)
     place: Ints = order[np.searchsorted(among[order], values).clip(0, len(among) - 1)]
-    _refuse(expr, message, np.not_equal(among[place], values), scope, active)
+    _refuse(expr, must, np.not_equal(among[place], values), scope, active)
     return place
 
 
@@ -427,14 +425,14 @@ _RULES: dict[type, Callable[[Any, Scope, Mask], Lanes]] = {
 }
 
 
-def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> None:
+def _refuse(expr: Expr, must: str, bad: Any, scope: Scope, active: Mask) -> None:
     """Raises when something bad happens in an active lane; there are none where no state is."""
     if bad is not False and np.any(bad):
         lanes = np.asarray(bad if active is None else bad & active)
         if scope.undefined is not None:
             scope.undefined.append(lanes)
         elif lanes.any() and all(map(np.size, (*scope.current.values(), *scope.old.values()))):
-            raise scope.fault(expr, message, lanes)
+            raise scope.fault(expr, must, lanes)
 
 
 def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:

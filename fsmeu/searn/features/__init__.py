@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, message, one_of
+from fsmeu.errors import InputError, one_of
 from fsmeu.files import read_text
 from fsmeu.learning.tagger import checked_sentences, feature_items
 
@@ -260,7 +260,7 @@ def parse_template(text: str) -> Template:
     parts = tuple((match[1], int(match[2] or 0)) for match in matches if match is not None)
     if not parts or None in matches:
         must = "a template must be written as columns with offsets, such as word[-1] pos[0]"
-        raise InputError(message(_WHERE, must, text))
+        raise InputError(_WHERE, must, given=text)
     return parts
 
 
@@ -297,7 +297,7 @@ def columns_of(
         short = [row for row in rows if len(row) <= index]
         if short:
             must = f"the template column {name!r} needs {index + 1} texts in each row"
-            raise InputError(message(_WHERE, must, " ".join(short[0])))
+            raise InputError(_WHERE, must, given=" ".join(short[0]))
         texts = [row[index] for row in rows]
         table = {text: text_hash(FUNCTIONS[chosen or "word"](text)) for text in set(texts)}
         columns[name] = np.fromiter((table[text] for text in texts), np.uint64, len(texts))
@@ -410,7 +410,7 @@ def _read_lines(name: str | Path, *kinds: str) -> list[list[str]]:
 def _read_set(name: str | Path) -> TemplateSet:
     templates = TemplateSet(*map(parse_templates, _read_lines(name, "cross")))
     if not templates.static:
-        raise InputError(message(f"templates {name}", "there must be a template"))
+        raise InputError(f"templates {name}", "there must be a template")
     return templates
 
 
@@ -461,7 +461,7 @@ def checked_rows(X: Any) -> list[Sequence[Sequence[str]]]:
         is_row = isinstance(row, list | tuple | np.ndarray)
         if not is_row or not all(isinstance(cell, str) for cell in row):
             must = "a row must be a list or a tuple of texts, a word and its columns"
-            raise InputError(message("ColumnTagger", must, row))
+            raise InputError("ColumnTagger", must, given=row)
     return sentences
 
 
@@ -470,4 +470,4 @@ def checked_templates(texts: Any, name: str) -> list[str]:
     if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
         return list(texts)
     must = f"{name} must be a list of templates, or templates one of {', '.join(SETS)}"
-    raise InputError(message("ColumnTagger", must, texts))
+    raise InputError("ColumnTagger", must, given=texts)

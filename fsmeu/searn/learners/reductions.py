@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.validation import has_fit_parameter
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, check_int, message
+from fsmeu.errors import InputError, check_int
 from fsmeu.learning.saving import register
 from fsmeu.searn.learners.linear import Decisions, column_table, numbered_columns
 
@@ -136,14 +136,14 @@ class _Reduction(BaseEstimator):  # type: ignore[misc]
         if self._flat and len(decisions) != decisions.rows.shape[0]:
             must = "the space must have the same actions in all states"
             remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
-            raise InputError(message(where, must, None, remedy))
+            raise InputError(where, must, remedy=remedy)
         base = self._default if self.base is None else self.base
         weighted = False
         with suppress(Exception):  # whatever a strange object raises
             weighted = not isinstance(base, type) and has_fit_parameter(base, "sample_weight")
         if not weighted:
             must = "base must be an estimator of scikit-learn whose fit takes sample_weight"
-            raise InputError(message(where, must, base))
+            raise InputError(where, must, given=base)
         columns, numbers = numbered_columns(decisions.rows, self.min_freq)
         rows = _over(decisions.rows, numbers, len(columns))
         problems, actions = list(self._problems(decisions)), decisions.costs.shape[1]

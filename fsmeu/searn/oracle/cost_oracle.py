@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, message, one_of
+from fsmeu.errors import InputError, one_of
 from fsmeu.expectation.composition import Composition, advising_default, compose_layers
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import bind_labels
@@ -83,7 +83,9 @@ class CostOracles:
         for y in rows:
             if isinstance(y, Model):
                 must = "a reference must be a sequence of labels"
-                raise InputError(message("cost oracle", must, y, "Use CostOracle(loss, model=...)"))
+                raise InputError(
+                    "cost oracle", must, given=y, remedy="Use CostOracle(loss, model=...)"
+                )
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
         self._sign, count = 1.0 if loss.kind == "utility" else -1.0, len(self.labels)
@@ -95,7 +97,7 @@ class CostOracles:
             )
             fallback = _indices(fallback_labels, count, must, (count + 1, count))
             if (np.take_along_axis(fallback, fallback, axis=1) != fallback).any():
-                raise InputError(message("cost oracle", must, fallback_labels))
+                raise InputError("cost oracle", must, given=fallback_labels)
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
         if chosen == "openfst" or loss.bound is None:  # of Python: nothing to derive
             paths = _explicit_paths(loss, self.ys, fallback, self._sign)
@@ -118,7 +120,7 @@ class CostOracles:
         numbers, chosen = self._numbers(sentences), _indices(labels, len(self.labels), must)
         if len(numbers) != len(chosen):
             must = "there must be one label for each sentence"
-            raise InputError(message("cost oracle", must, f"{len(chosen)} for {len(numbers)}"))
+            raise InputError("cost oracle", must, given=f"{len(chosen)} for {len(numbers)}")
         return np.asarray(self._tables.step(numbers, np.asarray(states), chosen))
 
     def costs_at(self, sentences: Any, states: Ints) -> Floats:
@@ -150,7 +152,7 @@ def _indices(values: Any, count: int, must: str, shape: tuple[int, ...] | None =
         fits = array.shape == shape if shape else array.ndim == 1
         if fits and array.dtype.kind in "iu" and 0 <= array.min() <= array.max() < count:
             return array.astype(np.int64, copy=False)
-    raise InputError(message("cost oracle", must, values))
+    raise InputError("cost oracle", must, given=values)
 
 
 def _explicit_paths(
@@ -293,7 +295,7 @@ class CostOracle:
     ) -> None:
         if (y is None) == (model is None):
             must = "exactly one of y, the reference, and model, a model of it, must be given"
-            raise InputError(message("cost oracle", must, "none" if y is None else "both"))
+            raise InputError("cost oracle", must, given="none" if y is None else "both")
         if model is not None:
             self._bind(ExpectedCosts(loss, model, labels, engine, Limits(budget, seconds)))
         else:
@@ -326,7 +328,7 @@ class CostOracle:
         indices = self.loss.alphabet.encode(prefix, "prefix")
         if len(indices) > len(self):
             must = f"a prefix must have at most {len(self)} labels"
-            raise InputError(message("cost oracle", must, f"{len(indices)}"))
+            raise InputError("cost oracle", must, given=f"{len(indices)}")
         state = self.start
         for label in indices.tolist():
             state = self.step(state, label)

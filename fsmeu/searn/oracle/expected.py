@@ -21,7 +21,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decision import PRECISION, Decision
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.problem import Clock
-from fsmeu.errors import InputError, SizeLimitError, check_int, message, one_of
+from fsmeu.errors import InputError, SizeLimitError, check_int, one_of
 from fsmeu.expectation.composition import compose_layers
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import allowed_layers, bind_labels, fitted
@@ -82,8 +82,8 @@ def value_range(loss: Loss, model: Model) -> ValueRange:
     try:
         values = loss.compile(model.n, pairs=pairs).values
     except SizeLimitError as error:
-        text = f"{error} Or declare the range of the values in the loss file: range LOW .. HIGH."
-        raise SizeLimitError(text) from None
+        more = "Or declare the range of the values in the loss file: range LOW .. HIGH"
+        raise error.advised(more) from None
     values = values[~np.isnan(values)]
     return ValueRange(float(values.min()), float(values.max()))
 
@@ -131,7 +131,7 @@ class ExpectedCosts:
         number = check_int("cost oracle", "a label", label, least=0)
         if number >= len(self.labels):
             must = f"labels must be whole numbers from 0 to {len(self.labels) - 1}"
-            raise InputError(message("cost oracle", must, label))
+            raise InputError("cost oracle", must, given=label)
         return (*prefix, number)
 
     def costs_at(self, state: Any) -> Floats:

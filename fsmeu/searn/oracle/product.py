@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError, message
+from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.losses.protocol import Loss
@@ -237,9 +237,9 @@ def guard_bytes(size: int) -> None:
     """Refuses tables of so many bytes, where they are more than the limit."""
     most = ORACLE_BYTES_PER_STATE * max_states()
     if size > most:
-        must = f"the tables of all references may take at most {most:,} bytes, these {size:,}"
+        must = f"the tables of all references may take at most {most:,} bytes"
         remedy = "Give fewer references at a time, or raise the limit with FSMEU_MAX_STATES"
-        raise SizeLimitError(message("cost oracle", must, None, remedy))
+        raise SizeLimitError("cost oracle", must, given=f"{size:,}", remedy=remedy)
 
 
 def machines_of(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, LossFileError, message
+from fsmeu.errors import InputError, LossFileError
 from fsmeu.searn.oracle.product import (
     CostLayer,
     Machine,
@@ -71,7 +71,7 @@ class Tables:
         refuse_states(((position < 0) | (room < 0)).any(), states)
         if (room < ahead).any():
             must = "there must be a next position"
-            raise InputError(message("cost oracle", must, "a state after the last one"))
+            raise InputError("cost oracle", must, given="a state after the last one")
         layers = begins + position
         outside = (states[:, 1] < 0) | (states[:, 1] >= self._classes[layers])
         refuse_states(outside.any(), states)
@@ -82,7 +82,7 @@ def refuse_states(wrong: bool | np.bool_, states: object) -> None:
     """Raises an InputError where ``wrong`` says that these are no states of the sentence."""
     if wrong:
         must = "a state must be one that start or step returned for this sentence"
-        raise InputError(message("cost oracle", must, states))
+        raise InputError("cost oracle", must, given=states)
 
 
 class Outcomes(NamedTuple):

@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError
 from fsmeu.learning.saving import register
 from fsmeu.searn.features import hashed_sentences
 
@@ -92,7 +92,7 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
     def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
         """The examples, as a list."""
         if not isinstance(X, Iterable):
-            raise InputError(message(where, "X must be a list of examples", X))
+            raise InputError(where, "X must be a list of examples", given=X)
         inputs = CustomInputs(X)
         inputs.bits = bits
         return inputs
@@ -100,11 +100,11 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
     def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
         """The gold outputs, a list, one for each example."""
         if not isinstance(y, Iterable):
-            raise InputError(message(where, "y must be a list of outputs", y))
+            raise InputError(where, "y must be a list of outputs", given=y)
         outputs = list(y)
         if len(outputs) != len(inputs) or not outputs:
             must = "there must be one output for each example, and an example"
-            raise InputError(message(where, must, f"{len(outputs)} for {len(inputs)}"))
+            raise InputError(where, must, given=f"{len(outputs)} for {len(inputs)}")
         return outputs
 
     def fitted(self, ys: Any) -> CustomSpace:
@@ -131,8 +131,8 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
     ) -> CustomSpace:
         """A copy that searches these examples; the space itself computes losses of outputs."""
         if engine != "auto":
-            must = "the engine must be lattice with a space of one's own, which has its own costs"
-            raise InputError(message("Searn", must, engine, "Leave engine out"))
+            must = "the engine must be auto with a space of one's own, which has its own costs"
+            raise InputError("Searn", must, given=engine, remedy="Leave engine out")
         search = copy.copy(self)
         search.inputs, search.gold = inputs, ys
         return search
@@ -179,7 +179,7 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
             if prefers is not None and (chosen := prefers(state, y)) in choices:
                 gold_actions[k] = list(choices).index(chosen)
         if np.isnan(costs).any():
-            raise InputError(message("Searn", "the value of a state must be a number"))
+            raise InputError("Searn", "the value of a state must be a number")
         return costs - costs.min(axis=1, keepdims=True), gold_actions
 
     def step(self, states: ListStates, actions: Ints) -> ListStates:

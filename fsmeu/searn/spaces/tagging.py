@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, SizeLimitError, check_int, message
+from fsmeu.errors import InputError, SizeLimitError, check_int
 from fsmeu.fst import tags
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.learning.saving import register
@@ -46,7 +46,7 @@ def tag_parts(tag: Any) -> tuple[str, str]:
     if str(tag) == "O" or tags.is_tag(str(tag), tags.KINDS["bio"]):
         return tags.tag_parts(str(tag))
     must, remedy = "labels must be chunk tags: O, B-TYPE, I-TYPE", "Use the space LeftToRight"
-    raise InputError(message("chunk tags", must, tag, f"{remedy} for other labels"))
+    raise InputError("chunk tags", must, given=tag, remedy=f"{remedy} for other labels")
 
 
 def follows(labels: Sequence[Any]) -> Bools:
@@ -58,7 +58,7 @@ def follows(labels: Sequence[Any]) -> Bools:
     allowed: Bools = table[np.append(table.max(axis=0), 0)] >= 0
     if not allowed[-1].any():
         must = "there must be a tag that can come first: O or B-TYPE"
-        raise InputError(message("chunk tags", must, ", ".join(names)))
+        raise InputError("chunk tags", must, given=", ".join(names))
     return allowed
 
 
@@ -98,7 +98,7 @@ class Gold:
         index = {label: k for k, label in enumerate(labels)}
         for label in (label for y in ys for label in y if label not in index):
             must = "gold labels must be among those of training"
-            raise InputError(message("Searn", must, label))
+            raise InputError("Searn", must, given=label)
         self.loss, self.labels = loss, labels
         self.sign = -1.0 if loss.kind == "utility" else 1.0
         names = [str(label) for label in labels]
@@ -116,7 +116,7 @@ class Gold:
                 "of pairs of labels alone may decide it"
             )
             remedy = "Use the space LeftToRight or WordAtATime"
-            raise InputError(message("RightToLeft", must, loss, remedy))
+            raise InputError("RightToLeft", must, given=loss, remedy=remedy)
         loss_labels = loss.alphabet.labels
         fallback = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
         lines = [[loss_labels[k] for k in line[::order]] for line in self.lines]
@@ -177,7 +177,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         if isinstance(X, HashedSentences):
             return X
         if isinstance(crossed, str | bytes) or not isinstance(crossed, Sequence):
-            raise InputError(message(where, "crossed must be a list of names", crossed))
+            raise InputError(where, "crossed must be a list of names", given=crossed)
         return hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
 
     def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
@@ -186,7 +186,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         for pair in chain(*outputs) if self.streams > 1 else ():
             if not isinstance(pair, tuple | list) or len(pair) != self.streams:
                 must = "there must be a pair of labels at each position"
-                raise InputError(message(where, must, pair))
+                raise InputError(where, must, given=pair)
         return outputs if self.streams == 1 else [list(map(tuple, line)) for line in outputs]
 
     def fitted(self: Space, ys: Any) -> Space:
@@ -254,7 +254,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         if count * longest > MOST_LABEL_CELLS:
             must = f"sentences times the longest length must be at most {MOST_LABEL_CELLS:,}"
             remedy = "Split the longest sentences, or give fewer at a time"
-            raise SizeLimitError(message("Searn", must, f"{count:,} x {longest:,}", remedy))
+            raise SizeLimitError("Searn", must, given=f"{count:,} x {longest:,}", remedy=remedy)
         starts = [gold.oracles.start(examples) for gold in self.gold if gold.oracles is not None]
         oracle = np.column_stack(starts) if starts else None
         labels = np.full((count, longest), -1, np.int32)
