@@ -48,6 +48,7 @@ OPTIONS = {
     "labels": "--labels",
     "limit": "--limit",
     "method": "--method",
+    "minimize": "--minimize",
     "model": "--model",
     "n": "--n",
     "on_error": "--on-error",
