@@ -22,6 +22,8 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
 - ``plot_calibration``: what models expect of decisions against what comes out
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
+- ``LossLike``, ``ModelLike``, ``HypothesisLike``, ``ConstraintLike``, ``Progress``: types of what
+  functions take
 - ``FsmeuError``: the root of everything raised on purpose
 """
 
@@ -65,18 +67,24 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import value_and_gradient as value_and_gradient
     from fsmeu.expectation.expect import value_and_gradient_many as value_and_gradient_many
     from fsmeu.expectation.result import Expectation as Expectation
+    from fsmeu.expectation.result import Expectations as Expectations
+    from fsmeu.fst.constraint import ConstraintLike as ConstraintLike
     from fsmeu.losses.function import function_loss as function_loss
     from fsmeu.losses.loss import library as library
     from fsmeu.losses.loss import load as load
     from fsmeu.losses.loss import loads as loads
     from fsmeu.losses.protocol import Loss as Loss
+    from fsmeu.losses.protocol import LossLike as LossLike
     from fsmeu.losses.protocol import evaluate as evaluate
     from fsmeu.losses.protocol import evaluate_corpus as evaluate_corpus
     from fsmeu.losses.protocol import evaluate_many as evaluate_many
     from fsmeu.losses.protocol import evaluate_outputs as evaluate_outputs
     from fsmeu.losses.sum_over_paths import compile_summed as compile_summed
+    from fsmeu.models.base import HypothesisLike as HypothesisLike
     from fsmeu.models.base import Model as Model
+    from fsmeu.models.base import ModelLike as ModelLike
     from fsmeu.models.derived import calibrate as calibrate
+    from fsmeu.progress import Progress as Progress
 
 __version__ = "0.1.0"
 
@@ -105,13 +113,15 @@ _HOMES = {
         "expectation.expect": (
             "expect expect_many gradient value_and_gradient value_and_gradient_many"
         ),
-        "expectation.result": "Expectation",
+        "expectation.result": "Expectation Expectations",
+        "fst.constraint": "ConstraintLike",
         "losses.loss": "library load loads",
         "losses.function": "function_loss",
-        "losses.protocol": "Loss evaluate evaluate_corpus evaluate_many evaluate_outputs",
+        "losses.protocol": "Loss LossLike evaluate evaluate_corpus evaluate_many evaluate_outputs",
         "losses.sum_over_paths": "compile_summed",
-        "models.base": "Model",
+        "models.base": "HypothesisLike Model ModelLike",
         "models.derived": "calibrate",
+        "progress": "Progress",
     }.items()
     for name in names.split()
 }

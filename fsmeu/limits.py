@@ -16,8 +16,12 @@ AMOUNTS_PER_STATE = 2  # amounts of pairs of feature values that count as one st
 KEPT_STEPS = 1 << 22  # states, for all positions that differ, whose steps a walk keeps
 MOST_TRELLISES = 4  # trellises kept on a loss, the last used: each has the arcs of all positions
 CORPUS_SCORE_CELLS = 1 << 26  # scores of all steps, times powers of a count: half a gigabyte
-CANDIDATES = 65_536  # candidates that may be valued, by default: all binary sequences of 16
-SECONDS = 10.0  # time of a decision that is not proven, by default: someone may be waiting
+CANDIDATES = 65_536  # the budget of a decision by default, in candidates: all binary ones of 16
+# What counts as one candidate of a budget, so that by default it is spent in some ten seconds.
+STEPS_PER_CANDIDATE = 1 << 11  # steps, for each state of the model, of what is walked by layers
+SUMS_PER_CANDIDATE = 1 << 19  # sums and products of compiled loops
+EXPLICIT_PER_CANDIDATE = 4  # pairs of positions of a hypothesis that is composed as a machine
+ARCS_PER_CANDIDATE = 1 << 8  # arcs of an explicit machine that is searched
 LONG_CHAIN = 300  # labels of a chain of two labels from which rules serve, not exact counts
 LONG_SEQUENCE = 1_000  # labels from which rules or windows of counts serve, not exact counts
 WINDOW_CELLS = 1 << 20  # cells of a table of inverse denominators that is made at once: 8 MB

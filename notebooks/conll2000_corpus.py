@@ -128,9 +128,9 @@ def run(train: list[Sentence], test: list[Sentence], gap: float) -> list[Row]:
     return rows
 
 
-def bounds(lower: float, upper: float) -> None:
+def bounds(done: float, note: str) -> None:
     """Shows the bounds of the best expected value."""
-    print(f"best expected F1 between {lower:.8f} and {upper:.8f}", flush=True)
+    print(note, flush=True)
 
 
 def show(rows: list[Row]) -> None:

@@ -258,7 +258,7 @@ class Inquiry:
         measured = Weighted(counts_of(found, self.references).amounts, self.beta)
         expected = fsmeu.expect_corpus(self.loss, found, models).value
         if model not in self.chunks:  # which no hypothesis changes
-            self.chunks[model] = float(np.sum(fsmeu.expect_many(CHUNKS, found, models)))
+            self.chunks[model] = float(np.sum(fsmeu.expect_many(CHUNKS, found, models).values))
         self.found.append(Decided(model, way, measured, expected, self.chunks[model]))
         score = float(measured.scores()["F"])
         print(f"{model}, {way}: F{self.beta:g} {score:.4f}, expected {expected:.4f}", flush=True)

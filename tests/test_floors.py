@@ -13,7 +13,7 @@ ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
 # The package itself ("") gathers what the floors below it offer; the command line is the door.
 LEVELS = [
     "arrays cache display errors jit limits",
-    "bootstrap files fst parallel twofold",
+    "bootstrap files fst parallel progress twofold",
     "constraints losses models",
     "trellis",
     "expectation",

@@ -63,7 +63,9 @@ SEQUENCES = {
 def test_what_may_be_a_label_sequence(z):
     assert HAMMING(z, "100") == pytest.approx(1 / 3, rel=1e-15)
     assert fsmeu.expect(HAMMING, z, [1.0, 0.0, 0.0]).value == pytest.approx(1 / 3, rel=1e-15)
-    assert fsmeu.expect_many(HAMMING, [z], [[1.0, 0, 0]])[0] == pytest.approx(1 / 3, rel=1e-15)
+    assert fsmeu.expect_many(HAMMING, [z], [[1.0, 0, 0]]).values[0] == pytest.approx(
+        1 / 3, rel=1e-15
+    )
     assert fsmeu.models.Bernoulli([0.5] * 3).probability(z) == 0.125
     assert fsmeu.models.NBest([z], [1.0]).probability("101") == 1.0 or isinstance(z, bytes)
     assert HAMMING.compile(3, z).states == HAMMING.compile(3, "101").states
@@ -84,7 +86,10 @@ def test_tensors_as_models_and_labels():
     assert loss.labels == (3, 5)
     model = fsmeu.models.Independent(Tensor([[0.25, 0.75]]), labels=Tensor([3, 5]))
     assert fsmeu.expect(loss, Tensor([5]), model).value == 0.25
-    assert fsmeu.expect_many(loss, Tensor([[5], [3]]), [model, model]).tolist() == [0.25, 0.75]
+    assert fsmeu.expect_many(loss, Tensor([[5], [3]]), [model, model]).values.tolist() == [
+        0.25,
+        0.75,
+    ]
     assert fsmeu.decode(HAMMING, Tensor([0.9, 0.1])).labels == [1, 0]
 
 

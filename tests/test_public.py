@@ -1,12 +1,19 @@
 """The public names: all can be imported, and a user's file of them passes ``mypy --strict``."""
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import fsmeu
 
 USER = """
+from typing import Any
+
+import numpy as np
+
 import fsmeu
 from fsmeu import models
 
@@ -15,9 +22,32 @@ model: fsmeu.Model = models.Bernoulli([0.9, 0.5, 0.3])
 decision: fsmeu.Decision = fsmeu.decode(loss, model)
 bounds: tuple[float, float] = (decision.lower, decision.upper)
 expectation: fsmeu.Expectation = fsmeu.expect(loss, decision.labels, model)
+many: fsmeu.Expectations = fsmeu.expect_many(loss, [decision.labels], [model], keep=8)
+widest: float = float((many.upper - many.lower).max())
+each: list[fsmeu.Decision] = fsmeu.decode_many(loss, [model])
+five: list[fsmeu.Decision] = fsmeu.decode(loss, model, k=5)
+five_each: list[list[fsmeu.Decision]] = fsmeu.decode_many(loss, [model], k=5)
 corpus: fsmeu.CorpusDecision = fsmeu.decode_corpus(loss, [model])
 words: list[str] = [fsmeu.explain(decision), fsmeu.explain(corpus), decision.method, corpus.why]
 given_away: fsmeu.Regret = fsmeu.regret(loss, decision.labels, model)
+likes: list[fsmeu.ModelLike] = [model, [0.9, 0.5], np.array([0.9, 0.5, 0.3])]
+table: np.ndarray[Any, Any] = np.full((4, 3), 0.5)
+rules: list[fsmeu.ConstraintLike] = [
+    "0* 1? 0*", fsmeu.constraints.min_gap(2), fsmeu.constraints.all_of("1 .*", "(0|1)*")
+]
+hypotheses: list[fsmeu.HypothesisLike] = ["11", [1, 1], model, (1, 0, 1)]
+losses: list[fsmeu.LossLike] = ["fscore", loss]
+allowed = [fsmeu.decode(losses[0], likes[0], constraint=rule) for rule in rules]
+decided = fsmeu.decode_many(losses[1], likes), fsmeu.decode_many(loss, table)
+values = fsmeu.expect_many(loss, table > 0.1, table).values
+worth = [fsmeu.expect(loss, hypotheses[k], likes[j]).value for k, j in ((2, 0), (0, 1))]
+known: fsmeu.Model = model.given(rules[0])
+told: list[str] = []
+def tell(done: float, note: str) -> None:
+    told.append(f"{done:.0%} {note}")
+follow: fsmeu.Progress = tell
+fsmeu.decode_many(loss, [model], progress=follow)
+fsmeu.decode_corpus(loss, [model], progress=follow)
 report: fsmeu.Report = fsmeu.check("fscore")
 try:
     fsmeu.loads("loss")
@@ -47,3 +77,23 @@ def test_the_file_of_a_user_is_typed(tmp_path):
 
 def test_the_file_of_a_user_runs():
     exec(compile(USER, "user.py", "exec"), {})
+
+
+@pytest.mark.parametrize("module", [fsmeu, fsmeu.models, fsmeu.constraints])
+def test_what_is_given_has_a_type(module):
+    """Models, constraints and label sequences are no ``Any``."""
+    names = ("model", "models", "constraint", "constraints", "z", "zs", "y", "ys", "hypotheses")
+    for name in module.__all__:
+        function = getattr(module, name)
+        if not inspect.isfunction(function) or name == "from_hmmlearn":  # a model of theirs
+            continue
+        for parameter in inspect.signature(function).parameters.values():
+            assert parameter.name not in names or "Any" not in str(parameter.annotation), name
+
+
+def test_a_loss_shows_what_is_for_everybody():
+    shown = "compile kind labels labels_open name outputs params requirement scheme swapped"
+    loss = fsmeu.load("fscore")
+    names = [name for name in dir(loss) if not name.startswith("__")]
+    assert sorted(names) == [*shown.split(), "value_range"]
+    assert all(hasattr(loss, name) for name in names)

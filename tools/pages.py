@@ -124,8 +124,13 @@ def _home(one: Any) -> str:
 
 
 def _api(title: str, text: str, homes: dict[str, str]) -> str:
+    from fsmeu.losses.protocol import SHOWN_NAMES
+
     blocks = [f"# {title}\n", text.strip() + "\n"]
-    return "\n".join([*blocks, *(f"::: {home}\n" for _, home in sorted(homes.items()))])
+    for name, home in sorted(homes.items()):
+        shown = f"    options:\n      members: [{', '.join(SHOWN_NAMES)}]\n"
+        blocks.append(f"::: {home}\n{shown if name == 'Loss' else ''}")
+    return "\n".join(blocks)
 
 
 def command_page() -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fsmeu.decoding.decode import EXACT, METHODS
+from fsmeu.decoding.choice import EXACT, METHODS
 from fsmeu.decoding.problem import Problem, RefusalError
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra.split import replace_parts

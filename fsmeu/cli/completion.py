@@ -33,7 +33,7 @@ def loss_names(incomplete: str) -> list[str]:
 
 def method_names(incomplete: str) -> list[str]:
     """Methods of deciding that begin with what was typed."""
-    from fsmeu.decoding.decode import METHODS
+    from fsmeu.decoding.choice import METHODS
 
     return _beginning(("auto", "all", *METHODS), incomplete)
 

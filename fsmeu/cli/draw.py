@@ -109,7 +109,7 @@ def draw_thing(
     else:
         model = inputs.read_model(source, str(loss)) if modelled else None
         subject = _loss_subject(inputs.load_loss(str(loss), binding), z, y, model)
-        subject |= {"n": n, "given_z": given_z, "merged": minimize}
+        subject |= {"n": n, "given_z": given_z, "minimize": minimize}
     drawing = draw(**subject, depth=depth, short=short, limit=limit or _LIMIT)
     if output is None and form is None:
         _print(drawing)

@@ -18,9 +18,10 @@ from fsmeu.cli.options import argument, option
 from fsmeu.corpora.records import RecordFields
 from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.candidates import EXHAUSTIVE
+from fsmeu.decoding.choice import METHODS
 from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decision import explain as in_words
-from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
+from fsmeu.decoding.decode import Compared, compare_methods, decode
 from fsmeu.decoding.explicit import searched_machine
 from fsmeu.decoding.explicit_lists import hypotheses_composition
 from fsmeu.drawing.draw import Drawing
@@ -33,7 +34,7 @@ from fsmeu.expectation.expect import ENGINES, expect
 from fsmeu.expectation.query import fitted, further_tags
 from fsmeu.expectation.result import Expectation, Levels
 from fsmeu.fst.alphabet import Label
-from fsmeu.limits import CANDIDATES, SECONDS
+from fsmeu.limits import CANDIDATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 
@@ -197,9 +198,9 @@ def decode_labels(
     constraint: str | None = opt.CONSTRAINT,
     explain: bool = option("--explain", "Say which property chose the method."),
     keep: int | None = opt.KEEP,
-    budget: int = option("--budget B", "How many candidates may be tried.", CANDIDATES, min=1),
-    seconds: float = option(
-        "--seconds S", "Time for trying candidates, for each sequence; inf for no limit.", SECONDS
+    budget: int = option("--budget B", "Work, as a number of candidates tried.", CANDIDATES, min=1),
+    seconds: float | None = option(
+        "--seconds S", "Time for trying candidates, for each sequence.", unset="no limit"
     ),
     engine: str = opt.ENGINE,
     draw: str | None = option(
@@ -245,7 +246,7 @@ def decode_labels(
         return
     options["method"] = method
     with out.progress("searching", 1.0, patience=_MOMENT) as tell:
-        options["progress"] = lambda done: tell(completed=done)
+        options["progress"] = lambda done, note: tell(completed=done)
         decision = decode(loaded, label_model, **options)
     if picture is not None:
         _drawn(loaded, label_model, decision, allowed).save(picture)

@@ -251,8 +251,8 @@ def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
     """Adds the decisions for the whole corpus, and says what is known of them."""
     with out.progress("deciding for the corpus") as tell:
 
-        def bounds(low: float, high: float) -> None:
-            tell(text=f"the best is between {low:.6f} and {high:.6f}")
+        def bounds(done: float, note: str) -> None:
+            tell(text=note)
 
         for name, decision in score.decide_whole(tally, losses, bounds):
             if isinstance(decision, FsmeuError):

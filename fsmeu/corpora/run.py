@@ -55,7 +55,8 @@ class ModelQuestion:
             zs = [next(iter(item.systems.values())) for item in items]
             if alone:
                 return [{"value": float(expect(self.loss, zs[0], models[0]).value)}]
-            return [{"value": float(value)} for value in expect_many(self.loss, zs, models)]
+            values = expect_many(self.loss, zs, models).values.tolist()
+            return [{"value": value} for value in values]
         if alone:
             decided = [decode(self.loss, models[0], **self.options)]
         else:

@@ -29,6 +29,7 @@ from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
 from fsmeu.models.base import prepare_many
 from fsmeu.models.derived import tempered
+from fsmeu.progress import Progress
 
 Losses = Sequence[tuple[str, SpecLoss]]
 """Names and losses."""
@@ -278,18 +279,18 @@ def _values(
 
 
 def decide_whole(
-    tally: Tally, losses: Losses, tell: Callable[[float, float], None]
+    tally: Tally, losses: Losses, progress: Progress
 ) -> Iterator[tuple[str, CorpusDecision | FsmeuError]]:
     """The best decisions for the corpus, by name, or why there is none; they join the tally.
 
-    ``tell`` is called with bounds of the best expected value.
+    ``progress`` is told bounds of the best expected value.
     """
     models, golds = [item.model for item in tally.items], [item.gold for item in tally.items]
     labels = _labels_of(tally.items)
     for name, loss in losses if models and None not in models else ():
         way = f"meu {CORPUS}" + f" {name}" * (len(losses) > 1)
         try:
-            decision = decode_corpus(loss, models, gap=_GAP, progress=tell)
+            decision = decode_corpus(loss, models, gap=_GAP, progress=progress)
         except FsmeuError as error:
             yield way, error
             continue

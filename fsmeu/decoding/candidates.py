@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from fsmeu.decoding.problem import (
 from fsmeu.errors import Argument, FsmeuError, SizeLimitError, wording
 from fsmeu.fst.compose import max_states
 from fsmeu.fst.constraint import Constraint, ConstraintLayers, constraint_layers
+from fsmeu.limits import EXPLICIT_PER_CANDIDATE, STEPS_PER_CANDIDATE
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model
 from fsmeu.models.base import most_probable_many
@@ -148,7 +150,7 @@ def _few_sequences(problem: Problem) -> str | None:
 
 
 def _exhaustive(problem: Problem) -> Answer:
-    """The best of all sequences, or of those that were compared until the time was over."""
+    """The best of all sequences, or of those that were compared when the time was over."""
     candidates = list(allowed_sequences(problem.model, problem.constraint, problem.budget))
     why = f"all {len(candidates)} sequences were compared"
     return _best_listed(problem, candidates, why, everything=True)
@@ -167,7 +169,7 @@ def _nbest(problem: Problem) -> Answer | str:
 def _best_listed(
     problem: Problem, candidates: Sequence[Ints], why: str, everything: bool
 ) -> Answer:
-    """The best of the candidates that there was time for; proven best of all where it is."""
+    """The best of the candidates that were valued; proven best of all where it is."""
     values, errors = valued_candidates(problem, candidates)
     signed = problem.sign * values
     best = int(signed.argmax())
@@ -181,22 +183,31 @@ def _best_listed(
 
 
 def valued_candidates(problem: Problem, candidates: Sequence[Ints], engine: str = "auto") -> Floats:
-    """Values and bounds on errors, (2, k), of the k >= 1 first candidates, as time allows."""
+    """Values and bounds on errors, (2, k), of the k >= 1 first candidates: all that may be valued.
+
+    That are those of the budget; fewer, where the time is over before.
+    """
+    work = 1
+    if engine == "openfst":
+        work += problem.n**2 // EXPLICIT_PER_CANDIDATE
+    count = min(len(candidates), max(1, problem.budget // work))
     blocks = [problem.values(candidates[:1], engine)]
     done = 1
     clock = problem.clock
-    while done < len(candidates) and not clock.over(done / len(candidates)):
+    while done < count and not clock.over(done / count):
         left = (clock.seconds - clock.elapsed) / max(clock.elapsed, 1e-9)
         size = max(1, min(done, LARGEST_BLOCK, int(min(left * done, LARGEST_BLOCK))))
+        size = min(size, count - done)
         blocks.append(problem.values(candidates[done : done + size], engine))
-        done = min(done + size, len(candidates))
+        done += size
     return np.concatenate(blocks, axis=1)
 
 
 def late_sentence(problem: Problem, valued: int, count: int) -> str:
-    """The sentence that the time was over; empty where all candidates were valued."""
-    best = f"the best of {valued:,} sequences, of {count:,}: {problem.clock.ran_out}"
-    return best if valued < count else ""
+    """The sentence that says why not all candidates were valued; empty where they were."""
+    if valued == count:
+        return ""
+    return f"the best of {valued:,} sequences, of {count:,}: {problem.stopped}"
 
 
 # -- the search ------------------------------------------------------------------------------------
@@ -211,18 +222,26 @@ def _search(problem: Problem) -> Answer:
     answer = with_best_of_all(problem, Answer(best, False, why, 1))
     if answer.exact:
         return answer
-    try:
+    ended = False
+    changes = Changes(problem)
+    starts = [best]
+    with suppress(TimeoutError):
         starts = _starts(problem, best)
-        for z, value, valued in _climbed(problem, starts):
-            best, top = (z, value) if value > top else (best, top)
+        for z, value, valued in _climbed(problem, changes, starts):
+            if value > top:
+                best = z
+                top = value
             tried += valued
+            if tried + changes.steps // STEPS_PER_CANDIDATE >= problem.budget:
+                break
+        else:
+            ended = True
+    if ended:
         why = f"a local optimum: no single label change improves it, from {len(starts)} starts"
-    except TimeoutError:
-        until = "any other was compared with it"
-        if tried:
-            why = "the best so far"
-            until = "no single label change improved it"
-        why = f"{why}: {problem.clock.ran_out} before {until}"
+    elif tried:
+        why = f"the best so far: {problem.stopped} before no single label change improved it"
+    else:
+        why = f"{why}: {problem.stopped} before any other was compared with it"
     return Answer(best, False, why, tried)
 
 
@@ -241,9 +260,10 @@ def _starts(problem: Problem, first: Ints) -> list[Ints]:
     return list(distinct.values())
 
 
-def _climbed(problem: Problem, starts: Sequence[Ints]) -> Iterator[tuple[Ints, float, int]]:
+def _climbed(
+    problem: Problem, changes: Changes, starts: Sequence[Ints]
+) -> Iterator[tuple[Ints, float, int]]:
     """The sequences on the way up from each start, sign times value, and how many were valued."""
-    changes = Changes(problem)
     visited = set[bytes]()
     for k, start in enumerate(starts):
         current: Ints | None = start
@@ -272,7 +292,9 @@ def _best_change(problem: Problem, current: Ints, table: Floats, value: float) -
 
 
 VITERBI = Method("viterbi", _equality_alone, _viterbi, together=True)
-MARGINAL = Method("marginal", lambda problem: None, one_by_one(_marginal), together=True)
+MARGINAL = Method(
+    "marginal", lambda problem: None, one_by_one(_marginal), together=True, limited=False
+)
 NBEST = Method("nbest", lambda problem: None, one_by_one(_nbest))
 EXHAUSTIVE = Method("exhaustive", _few_sequences, one_by_one(_exhaustive))
 SEARCH = Method("search", lambda problem: None, one_by_one(_search))

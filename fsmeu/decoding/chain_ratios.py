@@ -420,4 +420,4 @@ def _prepared(chain: BinaryChain, ratios: RatioByCount, moments: CountMoments) -
     return _Search(chain, ratios, _coarse(ratios, expected, refs), expected, refs)
 
 
-CHAIN_RATIOS = Method("chain_ratios", _condition, one_by_one(_decided))
+CHAIN_RATIOS = Method("chain_ratios", _condition, one_by_one(_decided), limited=False)

@@ -40,9 +40,10 @@ def consensus(
     """The answer with the highest expected utility against samples, of the type of the first.
 
     It is the best of all answers, not of the samples alone, wherever ``decode`` is exact: for
-    F-scores of labels and chunks and for losses of single labels it is, for Jaccard indices of many
-    labels it is searched for. How good it is, and whether that is proven, says
-    ``fsmeu.decode(loss, fsmeu.models.from_samples(samples))``.
+    F-scores of labels and chunks and for losses of single labels it is. For Jaccard indices of many
+    labels it is searched for: the set of the greatest mean Jaccard index is NP-hard to find
+    (Chierichetti, Kumar, Pandey and Vassilvitskii 2010). How good it is, and whether that is
+    proven, says ``fsmeu.decode(loss, fsmeu.models.from_samples(samples))``.
 
     Args:
         samples: label sequences of one length (a text has a label for each character), or sets of

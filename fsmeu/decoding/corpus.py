@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.decoding.clock import ToldBounds
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound
 from fsmeu.decoding.decision import PRECISION, CorpusDecision
 from fsmeu.decoding.decode import decode
@@ -39,11 +40,13 @@ from fsmeu.expectation.corpus import Corpus, CorpusTotals, Group, by_sentence, t
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
+from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.protocol import LossLike
-from fsmeu.models import Model
+from fsmeu.models import Model, ModelLike
 from fsmeu.parallel import checked_jobs
+from fsmeu.progress import Progress, check_progress
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import value_coefficients
@@ -60,12 +63,12 @@ _CHANGES = 8  # changes of a label, about, that are valued where a gap is to be 
 
 def decode_corpus(
     loss: LossLike,
-    models: Iterable[Any],
+    models: Iterable[ModelLike],
     *,
-    constraint: Any = None,
+    constraint: ConstraintLike | None = None,
     gap: float = 0.0,
     seconds: float | None = None,
-    progress: Callable[[float, float], None] | None = None,
+    progress: Progress | None = None,
     engine: str = "auto",
     jobs: int = 1,
 ) -> CorpusDecision:
@@ -86,7 +89,8 @@ def decode_corpus(
             corpora, whose totals are bounded by lanes, are decided at once: neither this nor
             ``seconds`` is looked at.
         seconds: after how many seconds no further total is tried; None for as long as it takes.
-        progress: called with lower and upper bound of the best value now and then.
+        progress: called now and then with the share of the first gap between bounds of the best
+            value that is closed, and with the bounds as a note (``Progress``).
         engine: "auto" bounds the best value as above; "openfst" composes each sentence with loss
             and model as an explicit machine and values all hypotheses, where there are few, for any
             loss whose value looks at counts alone.
@@ -98,10 +102,7 @@ def decode_corpus(
     """
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < math.inf:
         raise InputError("decode_corpus", "gap must be a number of at least 0", given=gap)
-    if progress is not None and not callable(progress):
-        must = "progress must be a function of two bounds"
-        raise InputError("decode_corpus", must, given=progress)
-    tell = progress or (lambda lower, upper: None)
+    told = ToldBounds(check_progress("decode_corpus", progress))
     clock = Clock(seconds, where="decode_corpus")
     threads = checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
@@ -122,11 +123,11 @@ def decode_corpus(
     clock.over()  # begins here
     decision = _without_search(corpus, threads)
     if decision is not None:
-        tell(decision.lower, decision.upper)
+        told(decision.lower, decision.upper, last=True)
         return decision
 
     def stop(lower: float, upper: float) -> bool:
-        tell(*sorted((sign * lower, sign * upper)))
+        told(*sorted((sign * lower, sign * upper)))
         return clock.over()
 
     return _searched(corpus, sign, float(gap), stop)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -45,14 +44,15 @@ from fsmeu.decoding.tape_machines import StepWorths, TapeMachine, Worth, tape_ma
 from fsmeu.expectation.composition import path_roundings
 from fsmeu.expectation.query import allowed_layers, fitted
 from fsmeu.fst.best_path import best_paths, least_cost
-from fsmeu.fst.constraint import as_constraint, restricted
+from fsmeu.fst.constraint import ConstraintLike, as_constraint, restricted
 from fsmeu.fst.distance import determinized
 from fsmeu.fst.image import ArcTable, fst_from_table, symbol_table, trimmed, without_zero_arcs
 from fsmeu.fst.layers import table_from_layered
 from fsmeu.fst.openfst import Fst
+from fsmeu.limits import ARCS_PER_CANDIDATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import LossLike
-from fsmeu.models import NBest, as_model
+from fsmeu.models import ModelLike, NBest, as_model
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import value_coefficients
 
@@ -145,7 +145,8 @@ def _split_answer(problem: Problem) -> Answer | str:
     bounds = np.full(len(offsets), -np.inf)
     tried = 0
     for end in search.likely_first():
-        if tried and problem.clock.over(tried / len(offsets)):
+        spent = tried * (1 + table.arcs // ARCS_PER_CANDIDATE)
+        if tried and (spent >= problem.budget or problem.clock.over(tried / len(offsets))):
             break
         tried += 1
         costs, errors = search.costs(search.worth(end))
@@ -175,7 +176,7 @@ def _split_answer(problem: Problem) -> Answer | str:
     answer = replace(best, value=sign * best.value, candidates=candidates)
     if tried < len(offsets):
         counts = f"{tried} of {len(offsets)} counts of z were tried"
-        only = f"only {counts} before {problem.clock.ran_out}"
+        only = f"only {counts} before {problem.stopped}"
         return certify(problem, answer, np.inf, only)
     return certify(problem, answer, reach)
 
@@ -239,7 +240,10 @@ They have the conditions of the default engine's methods, and its order.
 
 
 def searched_machine(
-    loss: LossLike, model: Any, decision: Decision, constraint: Any = None
+    loss: LossLike,
+    model: ModelLike,
+    decision: Decision,
+    constraint: ConstraintLike | None = None,
 ) -> tuple[str, Fst]:
     """The name and the acceptor of hypotheses that a decision was found in, by its method.
 

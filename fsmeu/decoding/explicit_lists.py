@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,12 +26,20 @@ from fsmeu.expectation.corpus import Corpus
 from fsmeu.expectation.query import allowed_layers, bind_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.constraint import as_constraint
+from fsmeu.fst.constraint import ConstraintLike, as_constraint
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
 from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
-from fsmeu.losses.protocol import Loss, check_totals, counts_read, state_of_totals, value_of_totals
-from fsmeu.models import as_model
+from fsmeu.losses.loss import without_value
+from fsmeu.losses.protocol import (
+    Loss,
+    allowed_by_loss,
+    check_totals,
+    counts_read,
+    state_of_totals,
+    value_of_totals,
+)
+from fsmeu.models import ModelLike, as_model
 from fsmeu.trellis.roundings import LEAST, BoundedValues
 from fsmeu.trellis.value_roundings import register_errors, value_errors
 from fsmeu.twofold import two_sum
@@ -59,11 +67,14 @@ def best_of_all(problem: Problem) -> Answer:
     return Answer(sequences[best.row], exact, late or why, len(values), best.value, error)
 
 
-def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
+def hypotheses_composition(
+    loss: Loss, model: ModelLike, constraint: ConstraintLike | None = None
+) -> Composition:
     """The composition of all allowed sequences, the loss and the model, given as to ``decode``."""
     model = as_model(model)
     bound = bind_labels(loss, model.alphabet, "decode")
-    allowed = bound.allowing(as_constraint(constraint, model.alphabet, model.n), model.n)
+    given = as_constraint(constraint, model.alphabet, model.n)
+    allowed = allowed_by_loss(bound, given, model.n)
     return compose_layers(bound, allowed_layers(model, allowed), model.layered())
 
 
@@ -152,7 +163,7 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         model = corpus.models[row]
         allowed = allowed_layers(model, corpus.allowed(row))
         # its value need not be defined for a sentence by itself
-        built = compose_layers(corpus.losses[row].valueless, allowed, model.layered())
+        built = compose_layers(without_value(corpus.losses[row]), allowed, model.layered())
         added, counts, more = _counts(built, names, zs)
         sums, rest = two_sum(totals[:, :, None], counts[:, None])
         errors = register_errors(built.machine)

@@ -28,7 +28,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
 from fsmeu.decoding.decision import PRECISION
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import expectation_of, values_and_errors, with_errors
+from fsmeu.expectation.expect import Options, expectation_of, values_and_errors
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
@@ -37,7 +37,7 @@ from fsmeu.fst.layers import pair_layers
 from fsmeu.limits import CANDIDATES, CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, allowed_by_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
@@ -64,12 +64,12 @@ class Problem:
     model: Model
     constraint: Constraint | None = None  # the sequences that are allowed, if not all
     keep: int | None = None  # states kept per layer, where values are approximate
-    budget: int = CANDIDATES  # how many candidates methods that try many may value
-    clock: Clock = field(default_factory=Clock)  # the time that these may take
+    budget: int = CANDIDATES  # the work of methods that try many candidates, in candidates
+    clock: Clock = field(default_factory=Clock)  # the time that these may take, if limited
 
     def __post_init__(self) -> None:
         """Adds to the constraint that the loss is defined for the sequence."""
-        allowed = self.loss.allowing(self.constraint, self.n)
+        allowed = allowed_by_loss(self.loss, self.constraint, self.n)
         object.__setattr__(self, "constraint", allowed)
 
     @property
@@ -81,6 +81,13 @@ class Problem:
     def sign(self) -> float:
         """1 when greater is better, -1 when smaller is."""
         return 1.0 if self.loss.kind == "utility" else -1.0
+
+    @property
+    def stopped(self) -> str:
+        """The sentence that says what ended a method early: the time, or else the budget."""
+        if self.clock.over():
+            return self.clock.ran_out
+        return f"the budget of {self.budget:,} candidates was spent (raise it with budget=...)"
 
     @property
     def split(self) -> Split | None:
@@ -128,9 +135,7 @@ class Problem:
     def values(self, candidates: Sequence[Ints], engine: str = "auto") -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences)."""
         queries = list(map(self.query, candidates))
-        if self.keep is None and engine == "auto":
-            return values_and_errors(queries)
-        return with_errors([expectation_of(query, None, self.keep, engine) for query in queries])
+        return values_and_errors(queries, Options(engine, self.keep))
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
@@ -177,14 +182,16 @@ class Method:
     what deriving a property raises. ``obstacle`` is the error that the work would meet where the
     condition holds, None where it meets none. ``decide`` has the answers to problems alike, to
     which the method applies, or what was seen not to hold while computing; ``together`` says that
-    these are decided faster than one by one. ``claim`` is why the answer is exact, rounding aside,
-    without deciding; without it, only an answer tells.
+    these are decided faster than one by one, ``limited`` that it decides among sequences that a
+    constraint allows, so that it has the second best, too. ``claim`` is why the answer is exact,
+    rounding aside, without deciding; without it, only an answer tells.
     """
 
     name: str
     condition: Callable[[Problem], str | None]
     decide: Callable[[Sequence[Problem]], Sequence[Answer | str]]
     together: bool = False
+    limited: bool = True
     claim: Callable[[Problem], str] | None = None
     obstacle: Callable[[Problem], FsmeuError | None] = lambda problem: None
 
@@ -261,6 +268,7 @@ class Changes:
         self._size = len(problem.loss.alphabet)
         self._view = problem.loss.defined.view(problem.n, None, weights=True)
         self._layer_step = LayerStep(problem.model.layered(), self._view.linear)
+        self.steps = 0  # of all sweeps so far, for each state of the model
 
     def values(self, indices: Ints) -> Floats:
         """The expected value with the label at i replaced by a, (n, labels), if there is time."""
@@ -287,6 +295,7 @@ class Changes:
             steps = _numbered(targets, gains, layers[-1])
             masses.append(layer_step.forward(i, masses[-1], steps, label * size))
             cells += targets.size * (1 + view.linear)
+            self.steps += targets.size * layer_step.layered.widths[i]
             if cells <= CACHED_STEPS:
                 cached[i] = steps
         ending, slopes = view.values(layers[-1])
@@ -359,7 +368,7 @@ def _with_value(problem: Problem, answer: Answer, again: float | None) -> Answer
     if again is None and not (claim and answer.error <= PRECISION * abs(answer.value or 0.0)):
         limit = problem.cheap_states if claim else None
         try:
-            again = expectation_of(problem.query(answer.indices), limit).value
+            again = expectation_of(problem.query(answer.indices), Options(max_states=limit)).value
         except SizeLimitError:
             if not claim:
                 raise
@@ -423,7 +432,8 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
             ends = [end for end in ends if sign * (end - value) <= FAR * abs(value) + LEAST]
         if not ends:
             return answer
-        expectation = expectation_of(problem.query(answer.indices), problem.cheap_states)
+        cheap = Options(max_states=problem.cheap_states)
+        expectation = expectation_of(problem.query(answer.indices), cheap)
         worst, best = sorted((expectation.lower, expectation.upper), key=lambda x: sign * x)
         reach = PRECISION * abs(expectation.value) + 2 * LEAST
         if any(sign * (x - worst) <= reach and sign * (x - best) <= LEAST for x in ends):

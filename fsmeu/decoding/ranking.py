@@ -17,7 +17,6 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.candidates import late_sentence, valued_candidates
 from fsmeu.decoding.problem import (
     Answer,
-    Clock,
     Method,
     Problem,
     certify,
@@ -136,11 +135,11 @@ def _ranking(problem: Problem) -> Answer:
     assert form is not None
     assert p is not None
     order = np.argsort(-p, kind="stable")
-    values, sizes, underflow, tried = _candidate_values(form, p[order], problem.clock)
+    values, sizes, underflow, tried = _candidate_values(problem, form, p[order])
     if len(tried) <= problem.n:
         best = int(tried[(problem.sign * values[tried]).argmax()])
         only = f"only {len(tried)} of {problem.n + 1} numbers of ones were tried"
-        why = f"{WHY}; but {only} before {problem.clock.ran_out}"
+        why = f"{WHY}; but {only} before {problem.stopped}"
         return Answer(ranked(order, best), False, why, len(tried))
     errors = relative_error(_ROUNDINGS * (problem.n + 1)) * (sizes + underflow)
     return ranked_answer(problem, order, values, errors, WHY)
@@ -152,12 +151,15 @@ class _Candidates(NamedTuple):
     values: Floats  # expected values
     sizes: Floats  # expected absolute values
     underflow: Floats  # bounds on what underflowed in the sums
-    tried: Ints  # the k that there was time for, at least one; the arrays hold 0 at all others
+    tried: Ints  # the k that were tried, at least one; the arrays hold 0 at all others
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _candidate_values(form: Confusion, p: Floats, clock: Clock) -> _Candidates:
-    """Candidates for probabilities in descending order; those near the expected count first."""
+def _candidate_values(problem: Problem, form: Confusion, p: Floats) -> _Candidates:
+    """Candidates for probabilities in descending order; those near the expected count first.
+
+    That are as many as the budget has; fewer, where the time is over before.
+    """
     from fsmeu.trellis.ranked_kernels import prefix_counts
 
     n = len(p)
@@ -165,8 +167,9 @@ def _candidate_values(form: Confusion, p: Floats, clock: Clock) -> _Candidates:
     last = prefix_counts(p, True)
     sums = np.zeros((3, n + 1))
     order = np.argsort(np.abs(np.arange(n + 1) - p.sum()), kind="stable")
+    count = min(n + 1, problem.budget)
     done = 0
-    while done <= n and not (done and clock.over(done / (n + 1))):
+    while done < count and not (done and problem.clock.over(done / count)):
         k = int(order[done])
         tp = np.arange(k + 1.0)[:, None]
         fn = np.arange(n - k + 1.0)[None, :]
@@ -180,4 +183,4 @@ def _candidate_values(form: Confusion, p: Floats, clock: Clock) -> _Candidates:
     return _Candidates(values, sizes, underflow, order[:done])
 
 
-RANKING = Method("ranking", _condition, one_by_one(_ranking))
+RANKING = Method("ranking", _condition, one_by_one(_ranking), limited=False)

@@ -249,4 +249,4 @@ def vectors_by_length(models: Sequence[Any] | NDArray[Any]) -> Iterator[Vectors]
         yield Vectors(np.array(list(vectors)), np.stack(list(vectors.values())))
 
 
-RATIOS = Method("ratios", _condition, _decide, together=True)
+RATIOS = Method("ratios", _condition, _decide, together=True, limited=False)

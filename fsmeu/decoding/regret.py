@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fsmeu.decoding.decision import Decision
-from fsmeu.decoding.decode import decode
+from fsmeu.decoding.decode import DecodeOptions, decode
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.losses.protocol import LossLike, as_loss
+from fsmeu.models import HypothesisLike, ModelLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +39,9 @@ class Regret:
         return self.value
 
 
-def regret(loss: LossLike, z: Any, model: Any, **options: Any) -> Regret:
+def regret(
+    loss: LossLike, z: HypothesisLike, model: ModelLike, **options: Unpack[DecodeOptions]
+) -> Regret:
     """How much the hypothesis z gives away against the best sequence under the model.
 
     Args:

@@ -46,7 +46,7 @@ from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, certify, opt
 from fsmeu.decoding.ranking import ranked_answer, ranked_fault
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import TABLES_PER_STATE
+from fsmeu.limits import SUMS_PER_CANDIDATE, TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.batches import Decided
@@ -56,6 +56,7 @@ from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.trellis_cache import Refused, sweep_obstacle
 from fsmeu.trellis.windows import Window, count_window, without_each
 
+_SUMS_PER_SECOND = 3e9  # of compiled loops, where the time of a decision is limited
 _SLOWER = 16  # how many times as slow as the estimate a machine that is busy may be
 GAINS_OVERFLOW = "expected gains overflow doubles"
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
@@ -84,24 +85,39 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         value = problem.sign * float(values[end])
         reason = HIDDEN
         candidates = 0 if _is_additive(problem) is None else len(values)
-        if (values > values[end]).any():  # bounds of ends that there was no time to try
-            counts = f"{decided.tried[row]} of {len(values)} counts of z were tried"
-            reason = f"only {counts} before {problem.clock.ran_out}"
+        if (values > values[end]).any():  # bounds of ends that were not tried
+            tried = int(decided.tried[row])
+            counts = f"{tried} of {len(values)} counts of z were tried"
+            is_spent = tried >= _ends_in_budget(trellis, problem)
+            stopped = problem.stopped if is_spent else problem.clock.ran_out
+            reason = f"only {counts} before {stopped}"
         answer = Answer(path, False, why_split(problem), candidates, value, float(errors[end]))
         answers.append(certify(problem, answer, gaps[row], reason))
     return answers
 
 
+def _ends_in_budget(trellis: SplitTrellis, problem: Problem) -> int:
+    """How many ends the budget allows to try."""
+    return trellis.ends_in(problem.n, problem.sign, problem.budget * SUMS_PER_CANDIDATE)
+
+
+def _ends_allowed(trellis: SplitTrellis, problem: Problem) -> int:
+    """How many ends the budget allows, and the time surely, even on a slow machine."""
+    sums = problem.clock.left * _SUMS_PER_SECOND / _SLOWER
+    in_time = trellis.ends_in(problem.n, problem.sign, sums)
+    return min(in_time, _ends_in_budget(trellis, problem))
+
+
 def _is_quick(trellis: SplitTrellis, problem: Problem) -> bool:
-    """Whether all ends can be tried in the time of a problem, even on a slow machine."""
-    ends = int(trellis.z_tables.columns[problem.n])
-    return trellis.ends_in(problem.n, problem.sign, problem.clock.left / _SLOWER) >= ends
+    """Whether all ends can be tried."""
+    return _ends_allowed(trellis, problem) >= int(trellis.z_tables.columns[problem.n])
 
 
 def _decided(trellis: SplitTrellis, problems: Sequence[Problem]) -> Decided:
-    """The best hypotheses; of one problem that is not quick, by the ends that there is time for.
+    """The best hypotheses; of one problem that is not quick, by the ends that are allowed.
 
-    How long an end takes is measured on a few of them, which are tried again with all others.
+    Where the time is limited, how long an end takes is measured on a few of them, which are tried
+    again with all others.
     """
     first = problems[0]
     sign = first.sign
@@ -109,11 +125,14 @@ def _decided(trellis: SplitTrellis, problems: Sequence[Problem]) -> Decided:
     models = arc_weights_many([problem.model for problem in problems])
     if _is_quick(trellis, first):
         return trellis.decide(models, sign)
-    few = trellis.ends_in(first.n, sign, clock.left / _SLOWER)
+    few = _ends_allowed(trellis, first)
     begin = clock.elapsed
     decided = trellis.decide(models, sign, few)
+    if clock.seconds == math.inf:
+        return decided
     taken = clock.elapsed - begin
-    more = int(min(few * clock.left / max(taken, 1e-9), MOST_ENDS))
+    in_time = int(min(few * clock.left / max(taken, 1e-9), MOST_ENDS))
+    more = min(in_time, _ends_in_budget(trellis, first))
     if more > few and decided.tried[0] == few:
         decided = trellis.decide(models, sign, more)
     return decided

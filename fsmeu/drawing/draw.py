@@ -20,6 +20,7 @@ from fsmeu.drawing.text import Cell, Row, canvas, listing, summary_listing
 from fsmeu.errors import check_bool, check_int, one_of, shorten
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import as_path, write_file
+from fsmeu.models import HypothesisLike, ModelLike
 
 LIMIT = 100
 _LINES_PER_STATE = 6
@@ -137,13 +138,13 @@ def draw(
     n: int | None = None,
     *,
     path: str | os.PathLike[str] | None = None,
-    z: Any = None,
+    z: HypothesisLike | None = None,
     y: Iterable[object] | None = None,
-    model: Any = None,
+    model: ModelLike | None = None,
     given_z: bool = False,
     registers: Sequence[str] | None = None,
     depth: int | None = None,
-    merged: bool = False,
+    minimize: bool = False,
     short: bool = False,
     limit: int = LIMIT,
     max_states: int | None = None,
@@ -164,7 +165,7 @@ def draw(
             Figure 1).
         registers: the registers to keep; states that agree in them are drawn as one.
         depth: draw only what is within so many steps of the start.
-        merged: merge states that no continuation can tell apart; a register shows what the states
+        minimize: merge states that no continuation can tell apart; a register shows what the states
             hold that became one, such as ``0|1``.
         short: states show ``1,2`` instead of ``tp=1 ref=2``.
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
@@ -176,8 +177,8 @@ def draw(
     """
     limit = check_int("draw", "limit", limit)
     short, given_z = check_bool("draw", "short", short), check_bool("draw", "given_z", given_z)
-    merged = check_bool("draw", "merged", merged)
-    subject = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
+    minimize = check_bool("draw", "minimize", minimize)
+    subject = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, minimize)
     drawing = Drawing(*find_subject(subject), limit, short)
     if path is not None:
         drawing.save(path)

@@ -101,7 +101,7 @@ def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
     pictures = [(f"as the file makes it: n = {plain.n}{with_params}", draw(loss, plain.n))]
     if 1 < merged.states < plain.states:
         caption = f"merged: {merged.states} of {plain.states} states can be told apart"
-        pictures.append((caption, draw(loss, plain.n, merged=True)))
+        pictures.append((caption, draw(loss, plain.n, minimize=True)))
     summed = compile_summed(loss, plain.n)
     if 1 < summed.states <= _SUMMED:
         caption = f"summed, {summed.states} states: the paths of a pair add up to its value"

@@ -205,7 +205,7 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
         raise too_large from error
     if merged.states > limit:
         raise too_large
-    drawing = draw(loss, n, limit=limit, merged=merged is not plain, max_states=stepped)
+    drawing = draw(loss, n, limit=limit, minimize=merged is not plain, max_states=stepped)
     data, automaton = {"n": n, **_tables(merged)}, drawing.automaton
     if merged is not plain:
         automaton = draw(loss, n, max_states=stepped).automaton

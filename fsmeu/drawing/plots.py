@@ -32,8 +32,8 @@ from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
 from fsmeu.fst.alphabet import listed, plain
-from fsmeu.losses.protocol import LossLike, as_loss, evaluate_many
-from fsmeu.models import Model
+from fsmeu.losses.protocol import LossLike, Sequences, as_loss, evaluate_many
+from fsmeu.models import Model, ModelLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,8 +136,8 @@ def plot_levels(
 
 def plot_hypotheses(
     loss: LossLike,
-    hypotheses: Iterable[Any],
-    model: Any,
+    hypotheses: Sequences,
+    model: ModelLike,
     *,
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
     ax: Axes | None = None,
@@ -175,10 +175,10 @@ class _Reliability(NamedTuple):
 
 def plot_calibration(
     loss: LossLike,
-    models: Mapping[str, Iterable[Any]] | Iterable[Any],
-    references: Iterable[Any],
+    models: Mapping[str, Iterable[ModelLike]] | Iterable[ModelLike],
+    references: Sequences,
     *,
-    hypotheses: Iterable[Any] | None = None,
+    hypotheses: Sequences | None = None,
     bins: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
@@ -216,7 +216,7 @@ def plot_calibration(
             must = f"there must be a model, a reference and a decision for {groups} or more"
             raise InputError(where, must, given=" and ".join(map(str, sorted(sizes))))
         decided = [d.labels for d in decode_many(loss, own)] if zs is None else zs
-        values[name] = expect_many(loss, decided, own), evaluate_many(loss, decided, ys)
+        values[name] = expect_many(loss, decided, own).values, evaluate_many(loss, decided, ys)
     axes = axes_for(ax, (4.8, 4.8))
     for k, (name, (expected, obtained)) in enumerate(values.items()):
         found = _reliability(expected, obtained, groups)

@@ -212,7 +212,7 @@ class Subject:
     registers: Sequence[str] | None
     depth: int | None
     max_states: int | None
-    merged: bool
+    minimize: bool
 
 
 def find_subject(subject: Subject) -> tuple[Automaton, Route]:
@@ -241,7 +241,7 @@ def _sequence(sequence: Any) -> Any:
 
 def _of_machine(subject: Subject) -> Automaton:
     """The automaton of a machine; an InputError for arguments that go with a loss."""
-    for name in ("n", "model", "given_z", "merged"):
+    for name in ("n", "model", "given_z", "minimize"):
         if not (getattr(subject, name) is None or getattr(subject, name) is False):
             must = wording(Argument(name), " goes with a loss, this is a machine already")
             remedy = "Say which registers to keep" if name == "given_z" else ""
@@ -274,11 +274,11 @@ def _of_loss(subject: Subject) -> Automaton:
         raise InputError("draw", must, remedy=remedy)
     n = _length(subject)
     alone = subject.z is not None and subject.y is None and not subject.given_z
-    if subject.merged and (subject.given_z or subject.registers is not None):
+    if subject.minimize and (subject.given_z or subject.registers is not None):
         must = "states are merged by what follows, or by registers, not both"
         remedy = wording("Leave ", Argument("given_z"), " and ", Argument("registers"), " out")
-        raise InputError(wording(Argument("merged")), must, remedy=remedy)
-    if subject.merged:
+        raise InputError(wording(Argument("minimize")), must, remedy=remedy)
+    if subject.minimize:
         return merged_automaton(loss, n, subject.z if alone else None, limit)
     automaton = _automaton(loss.compile(n, subject.z if alone else None, limit))
     if not subject.given_z:
@@ -295,10 +295,10 @@ def _of_loss(subject: Subject) -> Automaton:
 def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:
     refuse_exchanged(subject.z, subject.model, "draw")
     model = as_model(subject.model)
-    if subject.merged:
+    if subject.minimize:
         must = "a composition is drawn as it is"
-        remedy = wording("Leave ", Argument("merged"), " or the model out")
-        raise InputError(wording(Argument("merged")), must, remedy=remedy)
+        remedy = wording("Leave ", Argument("minimize"), " or the model out")
+        raise InputError(wording(Argument("minimize")), must, remedy=remedy)
     if subject.z is None:
         must = "with a model, the hypothesis z must be given: labels, or a model of its own"
         raise InputError("draw", must)

@@ -30,7 +30,7 @@ from fsmeu.fst.openfst import Fst
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, LossLike
 from fsmeu.losses.sum_over_paths import WindowSum, signed_machines, window_sum
-from fsmeu.models import Parametrized
+from fsmeu.models import HypothesisLike, ModelLike, Parametrized
 from fsmeu.models.paths import total
 from fsmeu.trellis.roundings import BoundedValues, one_value
 from fsmeu.trellis.value_roundings import machine_errors
@@ -146,7 +146,12 @@ def advising_default() -> Iterator[None]:
 
 
 def compose(
-    loss: LossLike, z: Any, model: Any, *, max_states: int | None = None, minimize: bool = False
+    loss: LossLike,
+    z: HypothesisLike,
+    model: ModelLike,
+    *,
+    max_states: int | None = None,
+    minimize: bool = False,
 ) -> Composition:
     """The explicit machine hypothesis o loss o model.
 

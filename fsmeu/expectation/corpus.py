@@ -35,13 +35,20 @@ from fsmeu.expectation.totals import (
 )
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.constraint import Constraint, as_constraint
+from fsmeu.fst.constraint import Constraint, ConstraintLike, as_constraint
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.machine.view import SpecAutomaton
-from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.models import Independent, Model
+from fsmeu.losses.protocol import (
+    Loss,
+    LossLike,
+    Sequences,
+    allowed_by_loss,
+    as_loss,
+    check_hypothesis,
+)
+from fsmeu.models import Independent, Model, ModelLike
 from fsmeu.models.base import arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import SplitTrellis
@@ -79,7 +86,7 @@ class Corpus:
     loss: Loss  # over the labels of the first model in their order
     losses: list[Loss]  # the same over the labels of each model in their order
     models: list[Model]  # of each sentence
-    constraint: Any = None  # what hypotheses must satisfy, as ``decode`` takes it
+    constraint: ConstraintLike | None = None  # what hypotheses must satisfy, as ``decode`` takes it
 
     @property
     def n(self) -> int:
@@ -112,7 +119,7 @@ class Corpus:
         model = self.models[row]
         where = f"decode_corpus, models[{row}]"
         allowed = as_constraint(self.constraint, model.alphabet, model.n, where)
-        return self.losses[row].allowing(allowed, model.n)
+        return allowed_by_loss(self.losses[row], allowed, model.n)
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -166,7 +173,7 @@ def corpus_of(loss: LossLike, models: Any, where: str, zs: Sequence[Any] = ()) -
     return Corpus(first, [loss for loss, _ in pairs], [model for _, model in pairs])
 
 
-def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> Expectation:
+def expect_corpus(loss: LossLike, zs: Sequences, models: Iterable[ModelLike]) -> Expectation:
     """The expected value of a corpus of independent sentences, the hypotheses given.
 
     Args:
@@ -184,7 +191,7 @@ def expect_corpus(loss: LossLike, zs: Iterable[Any], models: Iterable[Any]) -> E
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
     indices = list(map(query.encoded, hypotheses, corpus.models, names))
     for loss, z, name in zip(corpus.losses, indices, names, strict=True):
-        loss.check_hypothesis(z, name)
+        check_hypothesis(loss, z, name)
     form = corpus.loss.split
     joined = corpus.as_one()
     is_short = joined is None or corpus.n < LONG_SEQUENCE

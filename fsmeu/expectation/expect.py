@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from fsmeu.expectation.query import (
 )
 from fsmeu.expectation.result import (
     Expectation,
+    Expectations,
     Levels,
     bounded_expectations,
     check_finite,
@@ -43,7 +44,14 @@ from fsmeu.expectation.result import (
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.models import Gradient, Model, Parametrized, as_model
+from fsmeu.models import (
+    Gradient,
+    HypothesisLike,
+    Model,
+    ModelLike,
+    Parametrized,
+    as_model,
+)
 from fsmeu.models.base import arc_weights_many, prepare_many
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.chains import PROMISED
@@ -62,8 +70,8 @@ ENGINES = ("auto", "openfst")
 
 def expect(
     loss: LossLike,
-    z: Any,
-    model: Any,
+    z: HypothesisLike,
+    model: ModelLike,
     *,
     engine: str = "auto",
     keep: int | None = None,
@@ -84,105 +92,141 @@ def expect(
     >>> round(expect(load("fscore"), "110", [0.9, 0.5, 0.3]).value, 6)
     0.731333
     """
+    options = Options(engine, keep, max_states).checked("expect")
     query = query_of(loss, z, model)
-    engine = errors.one_of("expect", "engine", engine, ENGINES)
-    if keep is not None:
-        keep = check_int("expect", "keep", keep)
-    if max_states is not None:
-        max_states = check_int("expect", "max_states", max_states)
-    expectation = expectation_of(query, max_states, keep, engine)
-    return replace(expectation, _outputs=partial(_outputs, query, max_states, engine))
+    expectation = expectation_of(query, options)
+    return replace(expectation, _outputs=partial(_outputs, query, options))
 
 
-def _outputs(query: Query, max_states: int | None, engine: str) -> dict[str, float]:
+class Options(NamedTuple):
+    """How expectations are computed: the options of ``expect``."""
+
+    engine: str = "auto"
+    keep: int | None = None
+    max_states: int | None = None
+
+    def checked(self, where: str) -> Options:
+        """The same options, if each is one that there is."""
+        engine = errors.one_of(where, "engine", self.engine, ENGINES)
+        keep = None if self.keep is None else check_int(where, "keep", self.keep)
+        limit = self.max_states
+        return Options(
+            engine, keep, None if limit is None else check_int(where, "max_states", limit)
+        )
+
+
+_DEFAULT = Options()
+
+
+def _outputs(query: Query, options: Options) -> dict[str, float]:
     """The expectations of the further outputs that the loss's file names, by name."""
     pairs = ((name, replace(query, loss=loss)) for name, loss in query.loss.outputs.items())
-    return {name: expectation_of(x, max_states, None, engine).value for name, x in pairs}
+    return {name: expectation_of(x, options._replace(keep=None)).value for name, x in pairs}
 
 
-def expectation_of(
-    query: Query, max_states: int | None = None, keep: int | None = None, engine: str = "auto"
-) -> Expectation:
+def expectation_of(query: Query, options: Options = _DEFAULT) -> Expectation:
     """The expected value of a query, as ``expect`` has it."""
-    if engine == "openfst":
-        return composition.explicit_expectation(query, keep, max_states)
-    if keep is None:
-        return _expectations([query], max_states)[0]
-    return result.kept_expectation(query, *_walked_levels(query, keep, max_states))
+    if options.engine == "openfst":
+        return composition.explicit_expectation(query, options.keep, options.max_states)
+    if options.keep is None:
+        return _expectations([query], options.max_states)[0]
+    kept = _walked_levels(query, options.keep, options.max_states)
+    return result.kept_expectation(query, *kept)
 
 
 def expect_many(
     loss: LossLike,
-    zs: Iterable[Any],
-    models: Iterable[Any],
+    zs: Iterable[HypothesisLike],
+    models: Iterable[ModelLike],
     *,
+    engine: str = "auto",
+    keep: int | None = None,
+    max_states: int | None = None,
     jobs: int = 1,
     scheduler: Any = None,
-) -> Floats:
-    """The expected value of each hypothesis under its model, ``expect(...).value`` of every pair.
+) -> Expectations:
+    """The expected value of each hypothesis under its model, with bounds: ``expect`` of every pair.
 
     Args:
         loss: a loss or utility, or its name or path as ``load`` takes it.
-        zs: hypotheses, label sequences of any lengths; or an array (sequences, n).
+        zs: hypotheses, label sequences of any lengths or models; or an array (sequences, n).
         models: a label model for each; vectors of probabilities stand for ``Bernoulli``.
+        engine: as for ``expect``, as are ``keep`` and ``max_states``; for all the same.
+        keep: states per layer.
+        max_states: limit on the number of states of each.
         jobs: how many threads compute; processes, where sequences are not computed together.
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
             compute.
 
     >>> from fsmeu.losses.loss import load
-    >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
+    >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]]).values
     array([0.3, 0.5])
     """
     loss = as_loss(loss, "expect_many")
+    options = Options(engine, keep, max_states).checked("expect_many")
     queries = queries_of(loss, zs, models, "expect_many")
     threads = checked_jobs("expect_many", jobs)
-    values = np.full(len(queries), np.nan)
     if scheduler is None:
-        values = values_and_errors(queries, threads)[0]
-    apart = np.flatnonzero(np.isnan(values)).tolist()
+        found = expectations_of(queries, options, threads)
+    else:
+        found = np.full((_NUMBERS, len(queries)), np.nan)
+    apart = np.flatnonzero(np.isnan(found[0])).tolist()
     if apart:
         left = [queries[row] for row in apart]
         pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in left]
         sizes = [x.n for x in left]
         few = min(threads, len(apart))
-        values[apart] = in_shares("expect_many", _share, loss, pairs, sizes, few, scheduler)
-    return values
+        question = (loss, options)
+        shares = in_shares("expect_many", _share, question, pairs, sizes, few, scheduler)
+        found[:, apart] = np.transpose(shares)
+    return Expectations(*found)
 
 
-def values_and_errors(queries: Sequence[Query], jobs: int = 1) -> Floats:
-    """The expected values of queries, and bounds on their errors, (2, queries).
+_NUMBERS = 4  # of an expectation: value, lower and upper bound, mass that was kept
+
+
+def expectations_of(queries: Sequence[Query], options: Options = _DEFAULT, jobs: int = 1) -> Floats:
+    """Values, lower bounds, upper bounds and masses kept of queries, (4, queries).
 
     With several jobs, they are nan where queries are not computed together: processes may do that.
     """
-    out = np.full((2, len(queries)), np.nan)
+    out = np.full((_NUMBERS, len(queries)), np.nan)
     blocks = list[Sequence[int]]()
+    plain = options.engine == "auto" and options.keep is None
     for rows in group_by_structure(queries):
         first = queries[rows[0]]
         size = 1
-        if _go_together(first):
+        if plain and _go_together(first):
             size = batch_size(first.model, len(queries), jobs)
         elif jobs > 1:
             continue
         blocks += [rows[begin : begin + size] for begin in range(0, len(rows), size)]
 
     def computed(block: Sequence[int]) -> None:
-        out[:, block] = with_errors(_expectations([queries[row] for row in block]))
+        some = [queries[row] for row in block]
+        if plain:
+            found = _expectations(some, options.max_states)
+        else:
+            found = [expectation_of(query, options) for query in some]
+        out[:, block] = np.transpose([(x.value, x.lower, x.upper, x.kept) for x in found])
 
     with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
         list(map(computed, blocks) if jobs == 1 else pool.map(computed, blocks))
     return out
 
 
-def with_errors(expectations: Sequence[Expectation]) -> Floats:
-    """The expected values, and bounds on their errors, (2, expectations)."""
-    errors = [max(x.upper - x.value, x.value - x.lower) for x in expectations]
-    return np.array([[x.value for x in expectations], errors])
+def values_and_errors(queries: Sequence[Query], options: Options = _DEFAULT) -> Floats:
+    """The expected values of queries, and bounds on their errors, (2, queries)."""
+    values, lower, upper, _ = expectations_of(queries, options)
+    return np.stack([values, np.maximum(upper - values, values - lower)])
 
 
-def _share(loss: Loss, pairs: list[tuple[Any, Model]]) -> list[float]:
-    """The values of some pairs of a hypothesis and its model."""
-    values: list[float] = expect_many(loss, *zip(*pairs, strict=True)).tolist()
-    return values
+def _share(question: tuple[Loss, Options], pairs: list[tuple[Any, Model]]) -> list[list[float]]:
+    """Value, bounds and mass kept of some pairs of a hypothesis and its model."""
+    loss, options = question
+    found = expect_many(loss, *zip(*pairs, strict=True), **options._asdict())
+    numbers = np.stack([found.values, found.lower, found.upper, found.kept], axis=1)
+    return numbers.tolist()  # type: ignore[no-any-return]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -320,7 +364,9 @@ def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> Sp
 # -- derivatives -----------------------------------------------------------------------------------
 
 
-def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "auto") -> Gradient:
+def gradient(
+    loss: LossLike, z: HypothesisLike, model: ModelLike, *, engine: str = "auto"
+) -> Gradient:
     """The derivatives of ``expect(loss, z, model).value`` with respect to the model's parameters.
 
     Args:
@@ -338,7 +384,7 @@ def gradient(loss: LossLike, z: Any, model: Any, *, engine: str = "auto") -> Gra
 
 
 def value_and_gradient(
-    loss: LossLike, z: Any, model: Any, *, engine: str = "auto"
+    loss: LossLike, z: HypothesisLike, model: ModelLike, *, engine: str = "auto"
 ) -> tuple[float, Gradient]:
     """The expected value and its derivatives, from one pass forward and one backward."""
     engine = errors.one_of("gradient", "engine", engine, ENGINES)
@@ -347,7 +393,11 @@ def value_and_gradient(
 
 
 def value_and_gradient_many(
-    loss: LossLike, zs: Iterable[Any], models: Iterable[Any], *, engine: str = "auto"
+    loss: LossLike,
+    zs: Iterable[HypothesisLike],
+    models: Iterable[ModelLike],
+    *,
+    engine: str = "auto",
 ) -> tuple[Floats, list[Gradient]]:
     """The expected value of each hypothesis, (batch,), and the derivatives for each model.
 

@@ -13,8 +13,8 @@ from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, is_within, restricted
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import LossAutomaton
-from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.models import Model, as_model
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, check_hypothesis
+from fsmeu.models import HypothesisLike, Model, ModelLike, as_model
 from fsmeu.models.chains import binary_loss, binary_marginals
 from fsmeu.models.derived import extended
 from fsmeu.parallel import TASKS_PER_JOB
@@ -65,7 +65,7 @@ class Query:
         return pair_layers(self.hypothesis, self.model.layered())
 
 
-def query_of(loss: LossLike, z: Any, model: Any, where: str = "expect") -> Query:
+def query_of(loss: LossLike, z: HypothesisLike, model: ModelLike, where: str = "expect") -> Query:
     """The three parts of an expectation, checked against each other."""
     loss = as_loss(loss, where)
     name = f"{where}, hypothesis z"
@@ -73,7 +73,9 @@ def query_of(loss: LossLike, z: Any, model: Any, where: str = "expect") -> Query
     return _query(*fitted(loss, as_model(model), where, further_tags(loss, z)), z, where, name)
 
 
-def queries_of(loss: LossLike, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
+def queries_of(
+    loss: LossLike, zs: Iterable[HypothesisLike], models: Iterable[ModelLike], where: str
+) -> list[Query]:
     """The query of each hypothesis and its model; equal model objects are fitted once."""
     loss = as_loss(loss, where)
     cached = dict[Hashable, tuple[Loss, Model]]()
@@ -86,7 +88,9 @@ def queries_of(loss: LossLike, zs: Iterable[Any], models: Iterable[Any], where: 
     return results
 
 
-def paired(zs: Iterable[Any], models: Iterable[Any], where: str) -> tuple[list[Any], list[Any]]:
+def paired(
+    zs: Iterable[HypothesisLike], models: Iterable[ModelLike], where: str
+) -> tuple[list[Any], list[Any]]:
     """The hypotheses, each a list of labels or a model, and as many models or values for them."""
     hypotheses, references = (
         listed(items, where, f"{name} must be a sequence, one for each expectation", True)
@@ -109,7 +113,7 @@ def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
     """The query, with the names of the caller and of the hypothesis in messages."""
     if not isinstance(z, Model):
         indices = encoded(z, model, name)
-        loss.check_hypothesis(indices, name)
+        check_hypothesis(loss, indices, name)
         return Query(loss, indices, None, model, where)
     if not set(z.labels) <= set(model.labels):
         _refuse_labels("hypothesis", z.labels, model.labels, where)
@@ -137,7 +141,7 @@ def _check_length(n: int, model: Model, name: str) -> None:
         raise InputError(name, must, given=f"lengths {n} and {model.n}")
 
 
-def model_at(value: object, where: str) -> Model:
+def model_at(value: ModelLike, where: str) -> Model:
     """The model that a value stands for; errors say where it was given."""
     try:
         return as_model(value)

@@ -14,6 +14,7 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from fsmeu.arrays import Floats
 from fsmeu.display import Distribution, Text
@@ -127,6 +128,33 @@ class Expectation(Distribution):
     def quantile(self, q: float) -> float:
         """The least value that is not exceeded with probability q."""
         return self.levels.quantile(q)
+
+
+@dataclass(frozen=True, eq=False)
+class Expectations:
+    """Expected values of many hypotheses with their bounds, arrays of shape (hypotheses,).
+
+    numpy takes it as the array of its values.
+    """
+
+    values: Floats  # the expectations; with ``keep``, the parts of them that were kept
+    lower: Floats  # the truth is at least this
+    upper: Floats  # the truth is at most this
+    kept: Floats  # the probability masses that were kept; 1 without ``keep``
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
+        return np.array(self.values, dtype, copy=bool(copy) or None)
+
+    def __repr__(self) -> str:
+        many = f"{len(self):,} expectations"
+        if not len(self):
+            return f"<{many}>"
+        low = self.values.min()
+        high = self.values.max()
+        return f"<{many}: mean {self.values.mean():.6g}, from {low:.6g} to {high:.6g}>"
 
 
 def width_of(expectation: Expectation) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,17 @@ from fsmeu.fst.openfst import Fst
 from fsmeu.fst.regex import Constraint as Constraint
 from fsmeu.fst.regex import acceptor_table, regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
+
+
+class MakesConstraint(Protocol):
+    """What makes a constraint for labels, as what ``fsmeu.constraints`` has does."""
+
+    def over(self, alphabet: Alphabet, /) -> Constraint:
+        """The acceptor over these labels."""
+
+
+ConstraintLike: TypeAlias = str | Constraint | MakesConstraint | Fst
+"""A regular expression over labels, one of ``fsmeu.constraints``, or an acceptor of OpenFst."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +120,25 @@ def intersection(first: Constraint, second: Constraint) -> Constraint:
     return Constraint(np.where(following < 0, -1, place), 0, np.flatnonzero(ends))
 
 
+def all_but(sequences: Sequence[Ints], labels: int) -> Constraint:
+    """The acceptor of all sequences but these, which are label indices.
+
+    State 0 is that of having left them; the others are their prefixes, of which 1 is the empty one.
+    """
+    following = [[0] * labels, [0] * labels]
+    whole = set[int]()
+    for sequence in sequences:
+        state = 1
+        for label in sequence.tolist():
+            if not following[state][label]:
+                following[state][label] = len(following)
+                following.append([0] * labels)
+            state = following[state][label]
+        whole.add(state)
+    ends = [state for state in range(len(following)) if state not in whole]
+    return Constraint(np.array(following, np.int64), 1, np.array(ends, np.int64))
+
+
 def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
     """Which labels may be first, (L,), follow which, (L, L), and be last, (L,).
 
@@ -125,7 +155,10 @@ def neighbours(constraint: Constraint) -> tuple[Bools, Bools, Bools] | None:
 
 
 def as_constraint(
-    allowed: Any, alphabet: Alphabet, n: int | None = None, where: str = "constraint"
+    allowed: ConstraintLike | None,
+    alphabet: Alphabet,
+    n: int | None = None,
+    where: str = "constraint",
 ) -> Constraint | None:
     """A constraint from a regular expression over labels, an acceptor, or a constraint.
 

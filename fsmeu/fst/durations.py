@@ -13,7 +13,7 @@ import numpy as np
 
 from fsmeu.errors import InputError, check_int, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, plain
-from fsmeu.fst.constraint import Constraint, as_constraint, intersection
+from fsmeu.fst.constraint import Constraint, ConstraintLike, as_constraint, intersection
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def min_duration(k: int, *labels: Label) -> MinDuration:
     return MinDuration(check_int("min_duration", "k", k), tuple(known))
 
 
-def all_of(*constraints: Any) -> AllOf:
+def all_of(*constraints: ConstraintLike) -> AllOf:
     """Sequences that all of these constraints allow, each as ``decode`` takes it."""
     if not constraints:
         raise InputError("all_of", "there must be a constraint")

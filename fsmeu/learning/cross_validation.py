@@ -12,7 +12,7 @@ from sklearn.model_selection import check_cv
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError
 from fsmeu.fst.alphabet import Alphabet, listed
-from fsmeu.models import Model, as_model
+from fsmeu.models import Model, ModelLike, as_model
 from fsmeu.models.derived import extended
 
 _WHERE = "cross_val_models"
@@ -23,7 +23,7 @@ def cross_val_models(
     X: Any,
     y: Any,
     *,
-    model: Callable[[Any, Any], object] | None = None,
+    model: Callable[[Any, Any], ModelLike] | None = None,
     cv: Any = 5,
     groups: Any = None,
 ) -> list[Model]:

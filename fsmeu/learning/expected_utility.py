@@ -27,6 +27,7 @@ from fsmeu.learning.saving import register
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
+from fsmeu.progress import Progress, check_progress
 
 CONFUSION_CELLS = 1 << 26  # confusion tables of a batch trained on as a whole: 512 MB of values
 
@@ -146,14 +147,15 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
     fit_intercept: bool = True
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, progress: Any = None
+        self, X: Any, y: Any, sample_weight: Any = None, progress: Progress | None = None
     ) -> MaxExpectedFClassifier:
         """Itself, fitted to rows, dense or sparse, and labels of two classes.
 
-        A weight of 2 counts an example twice. ``progress``, a function, is called after each start
-        with the share of the work that is done, from 0 to 1.
+        A weight of 2 counts an example twice. ``progress`` is called after each start with the
+        share of the work that is done, from 0 to 1, and a note (``fsmeu.Progress``).
         """
         where = type(self).__name__
+        tell = check_progress(where, progress)
         if self.restarts != "auto":
             check_int(where, "restarts", self.restarts)
         check_int(where, "max_iter", self.max_iter)
@@ -191,8 +193,8 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
             if end.fun > max((previous.fun for previous in ends), default=-math.inf) + _SAME:
                 raised = len(ends) + 1
             ends.append(OptimizeResult(end, x=end.x / units))
-            if progress is not None:
-                progress(len(ends) / (min(most, raised + _IN_VAIN) if automatic else most))
+            expected = min(most, raised + _IN_VAIN) if automatic else most
+            tell(len(ends) / expected, f"start {len(ends)} of {expected}")
         self.objectives_ = np.array([end.fun for end in ends])
         best = int(np.argmax(self.objectives_))
         theta = ends[best].x

@@ -10,7 +10,7 @@ for non-decomposable performance measures, NIPS.
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 from weakref import WeakSet
 
@@ -30,9 +30,10 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.errors import InputError, check_bool, check_int, leave_out, one_of
+from fsmeu.expectation.expect import expect
 from fsmeu.learning import base
 from fsmeu.learning.classes import is_named
-from fsmeu.learning.prior import adapted, estimated_prior
+from fsmeu.learning.prior import adapted, estimated_prior, farthest_share
 from fsmeu.learning.saving import register
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Independent
@@ -203,9 +204,30 @@ class DTAClassifier(PlugInClassifier):
         return p if self.prior is None else adapted(p, self.training_prior_, self._prior_of(p))
 
     def decide(self, X: Any) -> Decision:
-        """The decision for these rows as one sequence: labels of the loss, value, and its proof."""
-        p, loss = self._chances(X), self._named_loss()
-        return decode(loss, Independent(np.stack([1.0 - p, p], axis=1), loss.alphabet.labels))
+        """The decision for these rows as one sequence: labels of the loss, value, and its proof.
+
+        Where no positives at all, or positives alone, is the most likely share, that is an estimate
+        and no knowledge: nothing is claimed to be proven then, and ``why`` has the expected value
+        at a share that the rows do not exclude.
+        """
+        p = super()._chances(X)
+        share = self._prior_of(p)
+        loss = self._named_loss()
+        decision = decode(loss, self._model(p, share))
+        if self.prior != _ESTIMATE or 0.0 < share < 1.0:
+            return decision
+        far = farthest_share(p, self.training_prior_, share)
+        there = expect(loss, decision.labels, self._model(p, far)).value
+        why = f"{decision.why}; but that the share of positives is {share:g} is an estimate: at "
+        why += f"{far:.2g}, which the rows do not exclude, its expected value is {there:.4f}"
+        lower, upper = loss.value_range(len(p))
+        return replace(decision, exact=False, lower=lower, upper=upper, why=why)
+
+    def _model(self, p: Floats, share: float) -> Independent:
+        """The rows' labels at a share of positives, from probabilities at that of training."""
+        if self.prior is not None:
+            p = adapted(p, self.training_prior_, share)
+        return Independent(np.stack([1.0 - p, p], axis=1), self._named_loss().alphabet.labels)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of these rows, decided together, (rows,); a single row is warned of once."""

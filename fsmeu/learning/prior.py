@@ -90,6 +90,29 @@ def estimated_prior(p: Floats, before: float, where: str) -> float:
     return best
 
 
+def farthest_share(p: Floats, before: float, best: float) -> float:
+    """The share farthest from the most likely one, 0 or 1, that rows do not exclude.
+
+    It is less likely by no more than what a test at the level .05 would notice.
+
+    Args:
+        p: P(positive | row) at the share of training, (rows,).
+        before: that share, between 0 and 1.
+        best: the most likely share, 0 or 1.
+    """
+    ratios = _ratios(p, before)
+    least = _log_likelihood(ratios, best) - _HALF_QUANTILE
+    near = best
+    far = 1.0 - best
+    for _ in range(_HALVINGS):
+        middle = (near + far) / 2
+        if _log_likelihood(ratios, middle) >= least:
+            near = middle
+        else:
+            far = middle
+    return near
+
+
 def _slope(ratios: _Ratios, share: float) -> float:
     """The derivative of the log-likelihood at a share, infinite where a row excludes it."""
     with np.errstate(divide="ignore"):

@@ -154,8 +154,13 @@ class SpecLoss(Loss):
     def swapped(self) -> SpecLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         if self.spec.requirement is not None:
-            must = "a loss that restricts its hypotheses cannot be swapped, as references are free"
-            raise InputError(f"{self.kind} {self.name}", must, given=self.requirement)
+            must = "a loss that restricts its hypotheses cannot be swapped, as what is learned does"
+            remedy = "Its value would be that of hypotheses that a model draws, which has others, "
+            remedy += "too. Learn for a loss without require, and decide for this one; costs are "
+            remedy += "those of CostOracle(loss, model=models.NBest([y]))"
+            raise InputError(
+                f"{self.kind} {self.name}", must, given=self.requirement, remedy=remedy
+            )
         return replace(self, spec=swapped_spec(self.spec))
 
     @cached_property
@@ -174,11 +179,6 @@ class SpecLoss(Loss):
             ("saturated", cap), lambda: replace(self, spec=saturated_spec(self.spec, cap))
         )
         return loss
-
-    @cached_property
-    def valueless(self) -> SpecLoss:
-        """The loss of the same registers whose value is 0."""
-        return replace(self, spec=replace(self.spec, value=Number(0.0), range=None))
 
     @cached_property
     def outputs(self) -> Mapping[str, SpecLoss]:
@@ -244,6 +244,14 @@ class SpecLoss(Loss):
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
         """The value of each pair of rows of label indices, (rows,)."""
         return values_of_pairs(self.bound, list(zip(z, y, strict=True)))
+
+
+def without_value(loss: Loss) -> SpecLoss:
+    """The loss of a file with the same registers, whose value is 0 for every pair."""
+    assert isinstance(loss, SpecLoss)
+    spec = replace(loss.spec, value=Number(0.0), range=None)
+    found: SpecLoss = loss.derived.get("without value", lambda: replace(loss, spec=spec))
+    return found
 
 
 def _shown(value: Any) -> str:

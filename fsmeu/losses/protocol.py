@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -36,9 +36,19 @@ from fsmeu.losses.semantics.at_length import EVERY_VALUE, LossAtLength, ValueRan
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs
 
+SHOWN_NAMES = (
+    *("compile", "kind", "labels", "labels_open", "name", "outputs", "params", "requirement"),
+    *("scheme", "swapped", "value_range"),
+)
+"""The names of a loss that are for everybody; all others are for modules of the package."""
+
 
 class Loss(Card, Derives):
-    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
+    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences.
+
+    ``loss(z, y)`` is the value of one pair. ``dir`` shows what is for everybody; other names are
+    for modules of the package, and may change.
+    """
 
     name: str
     kind: str  # either "loss" or "utility"
@@ -49,6 +59,10 @@ class Loss(Card, Derives):
     def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
         """The value of one pair of sequences."""
         return evaluate(self, z, y)
+
+    def __dir__(self) -> list[str]:
+        names = super().__dir__()
+        return [name for name in names if name.startswith("__") or name in SHOWN_NAMES]
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -93,26 +107,6 @@ class Loss(Card, Derives):
         """The loss whose explicit machine has paths for such hypotheses alone."""
         return self
 
-    def allowing(self, constraint: Constraint | None, n: int) -> Constraint | None:
-        """Such hypotheses that a constraint allows, too; an EmptyError if there are none."""
-        own = self.allowed(n)
-        if own is None:
-            return constraint
-        both = own if constraint is None else intersection(own, constraint)
-        if not len(constraint_layers(both, len(self.alphabet), n).ends):
-            must = f"some sequence of length {n} must be allowed in which {self.requirement}"
-            raise EmptyError(f"{self.kind} {self.name}", must)
-        return both
-
-    def check_hypothesis(self, indices: Ints, where: str) -> None:
-        """Refuses label indices of a hypothesis for which the loss is not defined."""
-        allowed = self.allowed(len(indices))
-        place = None if allowed is None else allowed.refused_at(indices)
-        if place is not None:
-            must = f"{self.kind} {self.name} is defined where {self.requirement}"
-            given = f"{shorten(self.alphabet.text(indices))}, which fails at position {place + 1}"
-            raise InputError(where, must, given=given)
-
     def over(self, sequences: Iterable[Iterable[object]]) -> Loss:
         """The same loss, over the labels of these sequences where they are open."""
         return self
@@ -140,11 +134,6 @@ class Loss(Card, Derives):
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         raise NotImplementedError
 
-    @property
-    def valueless(self) -> Loss:
-        """The loss of the same registers whose value is 0 for every pair."""
-        raise NotImplementedError
-
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> LossAutomaton:
         """The loss as an engine walks it; with ``weights``, linear registers are in the weight."""
         raise NotImplementedError
@@ -165,7 +154,7 @@ class Loss(Card, Derives):
     def compile(
         self,
         n: int,
-        z: Any = None,
+        z: Iterable[object] | None = None,
         max_states: int | None = None,
         minimize: bool = False,
         pairs: Layered | None = None,
@@ -204,7 +193,11 @@ class Loss(Card, Derives):
         return minimized(machine) if minimize else machine
 
 
-LossLike = Loss | str | PathLike[str]  # a loss, the name of a built-in one, the path of a file
+LossLike: TypeAlias = Loss | str | PathLike[str]
+"""A loss, the name of a built-in one, or the path of a file."""
+
+Sequences: TypeAlias = Iterable[Iterable[object]]
+"""Label sequences of any lengths, or the rows of an array."""
 
 
 def as_loss(
@@ -229,7 +222,7 @@ def as_loss(
     return loss
 
 
-def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
+def encoded(loss: Loss, n: int, z: Iterable[object] | None) -> tuple[Ints | None, Layered | None]:
     """The label indices of z and its pairs with each y of length n; without z, None for all."""
     if as_whole(n, least=0) is None:
         raise InputError("compile", "n must be a whole number, 0 or more", given=n)
@@ -239,8 +232,36 @@ def encoded(loss: Loss, n: int, z: Any) -> tuple[Ints | None, Layered | None]:
     if len(indices) != n:
         must = f"hypothesis z must have length n = {n}"
         raise InputError("compile", must, given=f"length {len(indices)}")
-    loss.check_hypothesis(indices, "compile, hypothesis z")
+    check_hypothesis(loss, indices, "compile, hypothesis z")
     return indices, pair_layers(string_layers(loss.alphabet, indices), any_layers(loss.alphabet, n))
+
+
+# -- hypotheses for which a loss is defined --------------------------------------------------------
+
+
+def allowed_by_loss(loss: Loss, constraint: Constraint | None, n: int) -> Constraint | None:
+    """Such hypotheses of length n that a constraint allows, too; an EmptyError if there are none.
+
+    None where all are allowed.
+    """
+    own = loss.allowed(n)
+    if own is None:
+        return constraint
+    both = own if constraint is None else intersection(own, constraint)
+    if not len(constraint_layers(both, len(loss.alphabet), n).ends):
+        must = f"some sequence of length {n} must be allowed in which {loss.requirement}"
+        raise EmptyError(f"{loss.kind} {loss.name}", must)
+    return both
+
+
+def check_hypothesis(loss: Loss, indices: Ints, where: str) -> None:
+    """Refuses label indices of a hypothesis for which the loss is not defined."""
+    allowed = loss.allowed(len(indices))
+    place = None if allowed is None else allowed.refused_at(indices)
+    if place is not None:
+        must = f"{loss.kind} {loss.name} is defined where {loss.requirement}"
+        given = f"{shorten(loss.alphabet.text(indices))}, which fails at position {place + 1}"
+        raise InputError(where, must, given=given)
 
 
 # -- the value of a pair, of many, and of a corpus -------------------------------------------------
@@ -256,7 +277,7 @@ def evaluate(loss: LossLike, z: Iterable[object], y: Iterable[object]) -> float:
     return float(known.pair_values(*zip(*pairs, strict=True))[0])
 
 
-def evaluate_outputs(loss: LossLike, z: Any, y: Any) -> dict[str, float]:
+def evaluate_outputs(loss: LossLike, z: Iterable[object], y: Iterable[object]) -> dict[str, float]:
     """The outputs of one pair of sequences, by name.
 
     >>> from fsmeu.losses.loss import load
@@ -268,7 +289,7 @@ def evaluate_outputs(loss: LossLike, z: Any, y: Any) -> dict[str, float]:
     return {name: float(output.pair_values(*tapes)[0]) for name, output in known.outputs.items()}
 
 
-def evaluate_many(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
+def evaluate_many(loss: LossLike, zs: Sequences, ys: Sequences) -> Floats:
     """The value of each pair of sequences, shape (pairs,).
 
     Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.
@@ -282,7 +303,7 @@ def evaluate_many(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> Float
 
 
 def _encoded(
-    loss: LossLike, zs: Iterable[Any], ys: Iterable[Any], where: str, single: bool = False
+    loss: LossLike, zs: Sequences, ys: Sequences, where: str, single: bool = False
 ) -> tuple[Loss, list[tuple[Ints, Ints]]]:
     """The loss over the labels of these sentences, or of one, and pairs of their label indices."""
     known = as_loss(loss, where)
@@ -297,7 +318,7 @@ def _encoded(
     known = known.over([x for side in sides for _, x in side])
     encoded = [[known.alphabet.encode(x, name) for name, x in side] for side in sides]
     for (name, _), z in zip(sides[0], encoded[0], strict=True):
-        known.check_hypothesis(z, name)
+        check_hypothesis(known, z, name)
     pairs = list(zip(*encoded, strict=True))
     for row, lengths in enumerate((len(z), len(y)) for z, y in pairs):
         if lengths[0] != lengths[1]:
@@ -307,7 +328,7 @@ def _encoded(
     return known, pairs
 
 
-def evaluate_corpus(loss: LossLike, zs: Iterable[Any], ys: Iterable[Any]) -> float:
+def evaluate_corpus(loss: LossLike, zs: Sequences, ys: Sequences) -> float:
     """The value of a corpus: counts summed over sentences, the value taken once at the end.
 
     Labels that the loss leaves open are read from all hypotheses ``zs`` and references ``ys``.

@@ -12,6 +12,7 @@ remembering: k + 1 states instead of 2^k. A path then waits, reads one window, p
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -207,7 +208,7 @@ class SummedMachine(Compiled):
 
 
 def compile_summed(
-    loss: LossLike, n: int, z: Any = None, max_states: int | None = None
+    loss: LossLike, n: int, z: Iterable[object] | None = None, max_states: int | None = None
 ) -> SummedMachine:
     """The transducer for sequences of length n whose paths add up to the loss of a file.
 
@@ -226,7 +227,7 @@ def compile_summed(
 
 
 def signed_machines(
-    loss: LossLike, n: int, z: Any = None, max_states: int | None = None
+    loss: LossLike, n: int, z: Iterable[object] | None = None, max_states: int | None = None
 ) -> list[tuple[float, SummedMachine]]:
     """Machines without a shift and the signs with which their weights add up to the loss.
 
@@ -239,7 +240,9 @@ def signed_machines(
     return [(sign, _compiled(loss, n, z, max_states, sign)) for sign in (1.0, -1.0)]
 
 
-def _compiled(loss: LossLike, n: int, z: Any, max_states: int | None, sign: float) -> SummedMachine:
+def _compiled(
+    loss: LossLike, n: int, z: Iterable[object] | None, max_states: int | None, sign: float
+) -> SummedMachine:
     """The machine of what has this sign, or of all, shifted."""
     loss = as_loss(loss, "compile_summed")
     if loss.bound is None:

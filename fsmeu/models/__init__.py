@@ -24,7 +24,7 @@ Questions, each a function of layers with a method of the same name on every mod
 """
 
 from fsmeu.models.adapters import from_crfsuite, from_hmmlearn, from_json, from_logits, hmm
-from fsmeu.models.base import Gradient, Model, Parametrized
+from fsmeu.models.base import Gradient, HypothesisLike, Model, ModelLike, Parametrized
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
 from fsmeu.models.derived import calibrate, tempered
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
@@ -35,10 +35,12 @@ __all__ = [
     "Acceptor",
     "Bernoulli",
     "Gradient",
+    "HypothesisLike",
     "Independent",
     "Markov",
     "Mixture",
     "Model",
+    "ModelLike",
     "NBest",
     "Parametrized",
     "Potentials",

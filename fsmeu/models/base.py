@@ -9,14 +9,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Text
 from fsmeu.errors import InputError, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.fst.layers import ArcWeights, Layer, Layered, arc_weights
 from fsmeu.models import paths
 
@@ -137,7 +139,7 @@ class Model(Text, ABC):
         best = paths.most_probable(self.layered(), k)
         return [(self.alphabet.decode(map(int, indices)), p) for indices, p in best]
 
-    def given(self, constraint: Any) -> Model:
+    def given(self, constraint: ConstraintLike) -> Model:
         """The model of the same labels, given that the sequence is one of those allowed.
 
         It says what is known of the reference: what is not allowed gets the probability 0, and all
@@ -163,6 +165,13 @@ class Model(Text, ABC):
     def __repr__(self) -> str:
         """Names the kind, the length and the labels."""
         return f"{type(self).__name__}(n={self.n}, labels={shorten(self.labels)})"
+
+
+ModelLike: TypeAlias = Model | ArrayLike
+"""A label model; or probabilities of ones for ``Bernoulli``, or a table for ``Independent``."""
+
+HypothesisLike: TypeAlias = Iterable[object] | Model
+"""A label sequence; or a model, for a distribution on the tape of the hypothesis."""
 
 
 class Parametrized(Model):

@@ -16,7 +16,7 @@ from fsmeu.errors import InputError, check_int, shorten
 from fsmeu.fst.alphabet import BINARY, Label
 from fsmeu.fst.layers import ArcWeights, Layer, Layered
 from fsmeu.models import checks
-from fsmeu.models.base import Model, Parametrized
+from fsmeu.models.base import Model, ModelLike, Parametrized
 from fsmeu.models.checks import check_rows, check_shape, normalized_rows, probability_array
 from fsmeu.twofold import row_sums
 
@@ -165,7 +165,7 @@ class Independent(_Independent):
         return np.array(arc_gradients, dtype=np.float64).reshape(self.probabilities.shape)
 
 
-def as_model(value: object) -> Model:
+def as_model(value: ModelLike) -> Model:
     """The model that the value stands for.
 
     A model stands for itself, a list of probabilities for ``Bernoulli``, a table of probabilities
@@ -174,9 +174,9 @@ def as_model(value: object) -> Model:
     if isinstance(value, Model):
         return value
     is_array = type(value) is np.ndarray and value.dtype == np.float64  # needs no look beforehand
-    array: Any = value if is_array else checks.real_array(value, "model")  # type: ignore[arg-type]
+    array: Any = value if is_array else checks.real_array(value, "model")
     if array.ndim in (1, 2):
-        return (Bernoulli if array.ndim == 1 else Independent)(value)  # type: ignore[arg-type]
+        return (Bernoulli if array.ndim == 1 else Independent)(value)
     must = "must be a label model, a list of probabilities, or a table, one row per position"
     raise InputError("model", must, given=f"an array of shape {array.shape}")
 

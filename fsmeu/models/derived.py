@@ -8,16 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, check_bool
 from fsmeu.fst.alphabet import Alphabet, listed
-from fsmeu.fst.constraint import as_constraint, neighbours, restricted
+from fsmeu.fst.constraint import ConstraintLike, as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
-from fsmeu.models.base import Model, forget, prepare_many
+from fsmeu.models.base import Model, ModelLike, forget, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
 from fsmeu.models.checks import real_array, softmax
 from fsmeu.models.lattices import Acceptor
@@ -49,7 +48,7 @@ def _chain_scores(model: Model) -> tuple[Floats, Floats, int] | None:
     return *scores, model.roundings + score_roundings(*scores, 2)
 
 
-def given(model: Model, constraint: Any) -> Model:
+def given(model: Model, constraint: ConstraintLike) -> Model:
     """The model of P(y | y is allowed): a chain where it can be one, else an acceptor.
 
     Where the constraint only looks at neighbouring labels, a label or a pair that is not allowed
@@ -145,13 +144,13 @@ class Calibration:
     before: float
     skipped: int = 0
 
-    def __call__(self, model: object) -> Model:
+    def __call__(self, model: ModelLike) -> Model:
         """The model at this temperature."""
         return tempered(as_model(model), self.temperature)
 
 
 def calibrate(
-    models: Iterable[object],
+    models: Iterable[ModelLike],
     references: Iterable[Iterable[object]],
     *,
     skip_impossible: bool = False,

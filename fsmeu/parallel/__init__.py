@@ -136,7 +136,7 @@ def in_shares(
 ) -> list[Any]:
     """The results of a function of a module for the items, in their order.
 
-    It is called with ``common`` and shares of the items, ``tell`` with the number of those done.
+    It is called with ``common`` and shares of the items, ``tell`` with the number of items done.
     """
     answers, lengths = [None] * len(items), np.asarray(sizes, np.int64)
     order, total = np.argsort(lengths, kind="stable"), int(lengths.sum()) + len(items)
@@ -145,8 +145,10 @@ def in_shares(
         number = (np.cumsum(lengths[order] + 1) - 1) * count // max(1, total)
         shares = np.split(order, np.flatnonzero(np.diff(number)) + 1)
         tasks = ([items[row] for row in share] for share in shares)
+        done = 0
         for share, results in zip(shares, pool.in_order(function, common, tasks), strict=True):
             for row, result in zip(share, results, strict=True):
                 answers[row] = result
-            tell(len(share))
+            done += len(share)
+            tell(done)
     return answers

@@ -24,6 +24,7 @@ from fsmeu.learning.base import given_loss, number_between
 from fsmeu.learning.classes import label_name, over_classes, positive_tag
 from fsmeu.learning.saving import first_use, load, register, save
 from fsmeu.losses.protocol import Loss
+from fsmeu.progress import Progress, check_progress
 from fsmeu.searn import features
 from fsmeu.searn import search as searches
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
@@ -104,13 +105,13 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
 @contextmanager
 def progress_bar(iterations: int) -> Iterator[Progress]:
     """A callback that moves a bar on the terminal; nothing is shown where there is none."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import Progress
 
     screen = Console(stderr=True)
-    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    with progress.Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task("iterations", total=iterations)
-        yield lambda done: bar.update(task, completed=done)
+        yield lambda done, note: bar.update(task, completed=done * iterations)
 
 
 def given_space(value: Any, where: str) -> Any:
@@ -136,7 +137,6 @@ def _given(value: Any, choices: dict[str, Any], where: str, name: str, method: s
     raise InputError(where, must, given=value)
 
 
-Progress = Callable[[float], None]  # of the number of iterations that are done, and parts
 INFERENCE_PARAMS = ("beam", "checkpoint", "combine", "n_jobs", "verbose")  # not read in training
 _BEAM = 10  # partial outputs that are held where scores are logarithms of probabilities
 _HELD_OUT = 10  # one of so many sentences is development data where none are given
@@ -246,8 +246,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             y_dev: their outputs.
             on_iteration: is called after each iteration with its number (from 1) and this
                 estimator, which predicts with the policies learned so far.
-            progress: is called now and then with the number of iterations that are done, a number
-                with parts of one; a bar is shown instead where ``verbose`` is true.
+            progress: is called now and then with the share of the work that is done, and a note
+                (``fsmeu.Progress``); a bar is shown instead where ``verbose`` is true.
         """
         where = type(self).__name__
         space = given_space(self.space, where)
@@ -270,7 +270,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         ties = one_of(where, "ties", self.ties, ("gold", "all"))
         costs = COSTS[one_of(where, "costs", self.costs, COSTS)]
         trained = self._begun(search, inputs, ys, examples)
-        bar: Any = nullcontext(progress or (lambda done: None))
+        bar: Any = nullcontext(check_progress(where, progress))
         if check_bool(where, "verbose", self.verbose):
             bar = progress_bar(most)
         with bar as callback:
@@ -281,7 +281,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
                 sequence = np.random.SeedSequence((trained.seed, number))
                 seed = int(sequence.generate_state(1, np.uint64)[0])
                 decisions, owners, losses = roll_in(search, policy, examples, seed, ties, costs)
-                callback(number + 0.5)
+                callback((number + 0.5) / most, f"iteration {number + 1} of {most}")
                 with_folds = number + 1 < most and policy.folds.any()  # else no more is rolled in
                 folds = int(policy.folds.max()) + 1 if with_folds else 0
                 example_folds = policy.folds[owners]
@@ -293,7 +293,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
                 report = {"beta": weight, "optimal": trained.policy.optimal}
                 report |= {"loss": float(losses.mean()), "decisions": float(len(decisions))}
                 trained.reports.append({**report, "seconds": time.perf_counter() - began})
-                callback(number + 1)
+                callback((number + 1) / most, f"iteration {number + 1} of {most}")
                 self._keep(trained)
                 if self.checkpoint is not None:
                     save(trained, self.checkpoint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from fsmeu.arrays import Floats
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import InputError, LossFileError
+from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
@@ -29,7 +30,7 @@ def decode(
     emissions: Tensor,
     mask: Tensor | None = None,
     transitions: Tensor | None = None,
-    constraint: Any = None,
+    constraint: ConstraintLike | None = None,
 ) -> Decisions:
     """The labels with the best expected value for each sequence of a batch.
 
@@ -86,7 +87,11 @@ def _check_numbers(scores: Tensor, lengths: Tensor, transitions: Tensor | None) 
 
 
 def _by_engine(
-    loss: Loss, scores: Tensor, lengths: Tensor, transitions: Tensor | None, constraint: Any
+    loss: Loss,
+    scores: Tensor,
+    lengths: Tensor,
+    transitions: Tensor | None,
+    constraint: ConstraintLike | None,
 ) -> Decisions:
     """The decisions of the engine on the CPU."""
     unary = scores.double().cpu().numpy()

@@ -52,7 +52,6 @@ _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 
 MOST_ENDS = 1 << 31  # more ends than any counter has
 
-_SUMS_PER_SECOND = 3e9  # sums and products of compiled loops
 _BOUND_SUMS = 400  # those of a bound, by end and count of y, for each end tried
 _PRUNE_BELOW = 1e-22  # smaller masses are dropped, as long as bounds on errors hardly feel it
 
@@ -106,13 +105,13 @@ class SplitTrellis:
             must = "expected gains overflow doubles"
             raise InputError(where, must)
 
-    def ends_in(self, n: int, sign: float, seconds: float) -> int:
-        """How many ends of z's counter are tried in so many seconds, about; at least one."""
+    def ends_in(self, n: int, sign: float, sums: float) -> int:
+        """How many ends of z's counter are tried by so many sums, about; at least one."""
         self.guard("decode", n)  # tables by count may be too large to be made
         work = 1 + self._work(n, 2 * max(1, self.counts))
         if self._values(n, sign).prunes:
             work += _BOUND_SUMS * int(self.z_tables.columns[n]) * int(self.y_tables.columns[n])
-        return int(min(max(1.0, seconds * _SUMS_PER_SECOND / work), MOST_ENDS))
+        return int(min(max(1.0, sums / work), MOST_ENDS))
 
     def decide(self, models: ArcWeights, sign: float, most: int = MOST_ENDS) -> Decided:
         """The best hypothesis under each model.

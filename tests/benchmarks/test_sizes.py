@@ -47,7 +47,7 @@ def loaded():
 def answered(query, loss, zs, models, jobs=1):
     """Labels and values: of these hypotheses, or of what is decided."""
     if query == "expect_many":
-        return zs, fsmeu.expect_many(loss, zs, models, jobs=jobs)
+        return zs, fsmeu.expect_many(loss, zs, models, jobs=jobs).values
     made = fsmeu.decode_many(loss, models, jobs=jobs)
     return [one.labels for one in made], [one.value for one in made]
 

@@ -72,7 +72,7 @@ def test_batch():
     zs, title = (p > 0.4).astype(int), "expected F1, 5000 of n = 25: expect_many | expect"
 
     def together():
-        return fsmeu.expect_many(F1, zs, p)
+        return fsmeu.expect_many(F1, zs, p).values
 
     def one_by_one():
         return [fsmeu.expect(F1, z, row).value for z, row in zip(zs, p, strict=True)]

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fsmeu.cli.main import COMMANDS, app
-from fsmeu.decoding.decode import METHODS
+from fsmeu.decoding.choice import METHODS
 from fsmeu.losses.loss import library
 
 ROOT = Path(__file__).parents[2]

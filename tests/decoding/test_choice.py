@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.decode import METHODS
+from fsmeu.decoding.choice import METHODS
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Independent, Markov

@@ -12,7 +12,7 @@ import pytest
 from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
-from fsmeu.decoding.decode import METHODS
+from fsmeu.decoding.choice import METHODS
 from fsmeu.errors import EmptyError, FsmeuError, SizeLimitError
 from fsmeu.fst import regex
 from fsmeu.fst.alphabet import BINARY, Alphabet

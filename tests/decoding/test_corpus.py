@@ -1,5 +1,6 @@
 """Decisions for a corpus, against all hypotheses of a few short sentences."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, product
@@ -142,8 +143,9 @@ def test_independent_labels_are_one_sequence():
     random = np.random.default_rng(6)
     models, loss = [random.beta(0.5, 2.0, 20) for _ in range(60)], fsmeu.load("jaccard")
     told = []
-    found = fsmeu.decode_corpus(loss, models, progress=lambda *sides: told.append(sides))
-    assert told == [(found.lower, found.upper)]
+    found = fsmeu.decode_corpus(loss, models, progress=lambda *news: told.append(news))
+    between = f"the best is between {found.lower:.6f} and {found.upper:.6f}"
+    assert told == [(1.0, between)]
     alone = fsmeu.decode(loss, np.concatenate(models))
     assert [len(z) for z in found.labels] == [20] * 60
     assert [label for z in found.labels for label in z] == alone.labels
@@ -182,12 +184,12 @@ def test_sizes_of_the_explicit_engine_are_guarded():
 def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
     loss, meaning, models, listed = corpus(name, kind, seed)
     told = []
-    found = fsmeu.decode_corpus(
-        loss, models, gap=0.5, progress=lambda low, high: told.append((low, high))
-    )
+    found = fsmeu.decode_corpus(loss, models, gap=0.5, progress=lambda *news: told.append(news))
     check(found, loss, meaning, listed)
     assert told
-    assert all(low <= high for low, high in told)
+    assert all(0 <= done <= 1 for done, _ in told)
+    sides = [re.findall(r"-?[0-9.]+", note) for _, note in told]
+    assert all(float(low) <= float(high) for low, high in sides)
 
 
 @pytest.mark.parametrize(
@@ -315,8 +317,9 @@ def test_as_by_windows(scale, monkeypatch):
     """The same decision; the bounds of either hold the value of the other."""
     loss, models = fsmeu.load("chunk_fscore", empty=0), list(sentences(4, 150, scale))
     told = []
-    found = fsmeu.decode_corpus(loss, models, progress=lambda *sides: told.append(sides), jobs=2)
-    assert told == [(found.lower, found.upper)]
+    found = fsmeu.decode_corpus(loss, models, progress=lambda *news: told.append(news), jobs=2)
+    between = f"the best is between {found.lower:.6f} and {found.upper:.6f}"
+    assert told == [(1.0, between)]
     value = fsmeu.expect_corpus(loss, found.labels, models)
     monkeypatch.setattr(decisions, "best_by_lanes", lambda *_: None)
     wanted = fsmeu.decode_corpus(loss, models)

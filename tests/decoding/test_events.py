@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.decode import METHODS
+from fsmeu.decoding.choice import METHODS
 from fsmeu.errors import EmptyError, InputError
 from fsmeu.models import Bernoulli, Markov, NBest
 from tests.grammars.test_events import fscore, matched, stand_apart

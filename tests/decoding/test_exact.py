@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.decode import METHODS
+from fsmeu.decoding.choice import METHODS
 from tests.decoding.listing import (
     TOLERANCE,
     ask,

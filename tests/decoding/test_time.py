@@ -1,4 +1,4 @@
-"""Time: what ``seconds`` bounds, and what is not tried because it could not be better."""
+"""Work and time: what ``budget`` and ``seconds`` bound, and what is not tried as it cannot win."""
 
 import itertools
 import re
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import clock, decode, problem
+from fsmeu.decoding import choice, clock, problem, split
 from fsmeu.expectation import expect
-from fsmeu.trellis import engine, trellis_cache
+from fsmeu.trellis import trellis_cache
 
 COSINE = """utility cosine "cosine of two sets"
 labels 0 1
@@ -40,6 +40,54 @@ def cosine(tmp_path):
     return fsmeu.load(path)
 
 
+UNPROVEN = {
+    "search": ("jaccard", chain(30), {}),
+    "search, spent": ("jaccard", chain(30), {"budget": 500}),
+    "search, spent by steps": ("boundary_fscore", chain(40), {"budget": 1_000}),
+    "counting, spent": ("kappa", chain(60), {"method": "counting", "budget": 2}),
+    "ranking, spent": ("mcc", [0.3, 0.6, 0.2, 0.5], {"method": "ranking", "budget": 2}),
+    "keep, spent": ("mcc", [0.3, 0.6, 0.2, 0.5], {"method": "ranking", "keep": 9, "budget": 3}),
+    "openfst, counting, spent": ("fscore", chain(40), {"engine": "openfst", "budget": 100}),
+    "openfst, ranking, spent": (
+        "jaccard", [0.3, 0.6] * 10, {"engine": "openfst", "method": "ranking", "budget": 700}
+    ),
+    "nbest": ("jaccard", chain(30), {"method": "nbest"}),
+    "exhaustive": ("jaccard", chain(9), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNPROVEN)
+def test_the_answer_does_not_depend_on_the_machine(case, monkeypatch):
+    """A clock that stands still, and one that is hours on whenever it is read, change nothing."""
+    name, model, options = UNPROVEN[case]
+    monkeypatch.setattr(split, "SUMS_PER_CANDIDATE", 1 << 15)
+    found = []
+    for pace in (0.0, 1e5):
+        times = itertools.count()
+        monkeypatch.setattr(clock.time, "monotonic", lambda times=times, x=pace: x * next(times))
+        found.append(fsmeu.decode(fsmeu.load(name), model, **options))
+    assert found[0].labels == found[1].labels
+    assert found[0].value == found[1].value
+    assert found[0].why == found[1].why
+    assert found[0].candidates == found[1].candidates
+    assert "seconds" not in found[0].why
+    spent = f"the budget of {options.get('budget', 0):,} candidates was spent"
+    assert ("spent" in case) == (spent in found[0].why)
+    wanted = fsmeu.expect(fsmeu.load(name), found[0].labels, model)
+    assert found[0].value == pytest.approx(wanted.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("case", ["search", "counting", "ranking", "openfst, counting"])
+def test_a_greater_budget_finds_no_worse(case, monkeypatch):
+    name, model, options = UNPROVEN[f"{case}, spent"]
+    monkeypatch.setattr(split, "SUMS_PER_CANDIDATE", 1 << 15)
+    few = fsmeu.decode(fsmeu.load(name), model, **options)
+    more = fsmeu.decode(fsmeu.load(name), model, **{**options, "budget": 65_536})
+    assert more.value >= few.value - 1e-12
+    assert not few.exact
+    assert more.exact == (case != "search")
+
+
 def test_ranking_tries_what_there_is_time_for(ticks, cosine):
     p = np.random.default_rng(0).random(40)
     found = fsmeu.decode(cosine, p, method="ranking", seconds=10)
@@ -61,7 +109,7 @@ def test_ranking_answers_without_any_time(ticks, cosine):
 
 def test_counting_tries_the_ends_that_there_is_time_for(ticks, monkeypatch):
     """How many there are is measured on the first one, which takes a second here."""
-    monkeypatch.setattr(engine, "_SUMS_PER_SECOND", 1.0)
+    monkeypatch.setattr(split, "_SUMS_PER_SECOND", 1.0)
     found = fsmeu.decode(fsmeu.load("kappa"), chain(200), method="counting", seconds=40)
     assert not found.exact
     tried = re.search(r"only (\d+) of 201 counts of z were tried before the 40", found.why)
@@ -84,7 +132,7 @@ def test_a_search_is_not_made_where_it_could_gain_nothing():
     with (
         mock.patch.object(problem, "PRECISION", 1e-13),
         mock.patch.dict(
-            decode.METHODS, {"search": problem.Method("search", lambda one: None, fail)}
+            choice.METHODS, {"search": problem.Method("search", lambda one: None, fail)}
         ),
     ):
         found = fsmeu.decode(fsmeu.load("mcc"), chain(40))

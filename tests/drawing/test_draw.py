@@ -189,10 +189,10 @@ def test_wide_characters_keep_their_columns():
         ({"n": 300}, "50,000 states"),
         ({"n": 5, "max_states": 10}, "at most 10 states"),
         ({"n": 3, "registers": ["reff"]}, "the registers are tp, hyp, ref"),
-        ({"n": 3, "merged": True, "given_z": True}, "not both"),
+        ({"n": 3, "minimize": True, "given_z": True}, "not both"),
         ({"thing": F1.compile(2), "n": 2}, "n goes with a loss"),
         ({"thing": F1.compile(2), "given_z": True}, "given_z goes with a loss"),
-        ({"thing": F1.compile(2), "merged": True}, "merged goes with a loss"),
+        ({"thing": F1.compile(2), "minimize": True}, "minimize goes with a loss"),
         ({"thing": 42}, "a loss, a compiled loss"),
     ],
 )
@@ -344,7 +344,7 @@ def test_states_headings_and_notes_tell_every_register(name, params, n):
 
 def test_merged_view_has_the_values_of_the_loss():
     loss = fsmeu.load("pk", k=2)
-    drawing = fsmeu.draw(loss, n=3, merged=True)
+    drawing = fsmeu.draw(loss, n=3, minimize=True)
     plain, merged = loss.compile(3), loss.compile(3, minimize=True)
     assert drawing.automaton.states == merged.states < plain.states
     members = stands_for(plain, merged)

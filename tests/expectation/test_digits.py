@@ -270,7 +270,7 @@ def test_what_cancels_is_summed_again(engine):
     mean = float(sum(v * chance for v, chance in pairs))
     assert found.value == pytest.approx(mean, rel=1e-12)
     assert found.upper - found.lower < 1e-12
-    values = fsmeu.expect_many(fsmeu.loads(text), [z] * 2, [p] * 2)
+    values = fsmeu.expect_many(fsmeu.loads(text), [z] * 2, [p] * 2).values
     assert values.tolist() == [pytest.approx(mean, rel=1e-12)] * 2
 
 

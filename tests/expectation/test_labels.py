@@ -44,7 +44,7 @@ def test_tables_follow_the_labels(order):
     found = fsmeu.expect(loss, "cab", model).value
     assert found == pytest.approx(listed(loss, ["cab"], model)[0], rel=1e-13)
     assert found in (pytest.approx(by_hand, rel=1e-13), pytest.approx(by_hand / 3, rel=1e-13))
-    assert fsmeu.expect_many(loss, ["cab", "bbb"], [model] * 2)[0] == pytest.approx(found)
+    assert fsmeu.expect_many(loss, ["cab", "bbb"], [model] * 2).values[0] == pytest.approx(found)
 
 
 @pytest.mark.parametrize("name", ["fscore", "recall", "jaccard", "precision"])
@@ -128,7 +128,7 @@ def test_expectations_with_a_tag_that_the_model_lacks(name, types):
     for engine in ENGINES:
         assert fsmeu.expect(loss, Z, model, engine=engine).value == pytest.approx(want, rel=1e-12)
     plain = fsmeu.expect(loss, ["B-X", "I-X", "O"], model).value
-    many = fsmeu.expect_many(loss, [Z, ["B-X", "I-X", "O"]], [model] * 2)
+    many = fsmeu.expect_many(loss, [Z, ["B-X", "I-X", "O"]], [model] * 2).values
     assert many == pytest.approx([want, plain], rel=1e-12)
     assert fsmeu.expect_corpus(loss, [Z], [model]).value == pytest.approx(want, rel=1e-12)
     certain = NBest([Z], [1.0], labels=WIDE)
@@ -152,7 +152,7 @@ def test_a_label_that_the_model_lacks_may_be_the_best_decision():
     for model in ([0.5, 0.4], Bernoulli([0.5, 0.4])):
         assert fsmeu.decode(loss, model).labels == [2, 2]
         assert [one.labels for one in fsmeu.decode_many(loss, [model])] == [[2, 2]]
-        assert fsmeu.expect_many(loss, [[2, 2]], [model])[0] == pytest.approx(1.0)
+        assert fsmeu.expect_many(loss, [[2, 2]], [model]).values[0] == pytest.approx(1.0)
 
 
 def test_models_of_a_corpus_may_have_different_tags():

@@ -43,7 +43,10 @@ def some_pairs(seed, labels, count=25, longest=6):
 def assert_same(loss, zs, models):
     found = fsmeu.expect_many(loss, zs, models)
     wanted = [fsmeu.expect(loss, z, model).value for z, model in zip(zs, models, strict=True)]
-    assert found.shape == (len(zs),)
+    assert len(found) == len(zs)
+    for numbers in (found.values, found.lower, found.upper):
+        assert numbers.shape == (len(zs),)
+        np.testing.assert_allclose(numbers, wanted, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
@@ -61,7 +64,7 @@ def test_arrays_of_hypotheses_and_probabilities():
     p = random.random((50, 7))
     p[3], p[4] = 0.0, 1.0
     assert_same(loss, random.integers(0, 2, (50, 7)), p)
-    assert fsmeu.expect_many(loss, [], []).shape == (0,)
+    assert fsmeu.expect_many(loss, [], []).values.shape == (0,)
 
 
 @pytest.mark.parametrize("cells", [1, 500, 3000])
@@ -100,8 +103,50 @@ def test_one_model_for_many_hypotheses_is_held_once(monkeypatch):
     monkeypatch.setattr(Markov, "arc_weights", lambda self: made.append(self) or plain(self))
     model = Markov([0.2, 0.3, 0.5], [[0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.3, 0.3, 0.4]], n=3)
     zs = list(itertools.product(range(3), repeat=3))
-    found = fsmeu.expect_many(fsmeu.load("threshold", m=1), zs, [model] * len(zs))
+    found = fsmeu.expect_many(fsmeu.load("threshold", m=1), zs, [model] * len(zs)).values
     assert len(made) == 1
     for z, value in zip(zs, found, strict=True):
         many = [y for y in zs if sum(a != b for a, b in zip(z, y, strict=True)) > 1]
         assert value == pytest.approx(sum(model.probability(y) for y in many), rel=1e-12)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("name", ["fscore", "hamming"])
+def test_bounds_and_options(name, jobs):
+    """Engines and states kept, as for one: bounds hold the truth, which is that of listing all."""
+    loss = fsmeu.load(name)
+    random = np.random.default_rng(9)
+    p = random.random((6, 5))
+    zs = random.integers(0, 2, (6, 5))
+    ys = np.array(list(itertools.product((0, 1), repeat=5)))
+    masses = np.where(ys[None], p[:, None], 1 - p[:, None]).prod(axis=2)
+    truth = [evaluate_rows(loss, z, ys) @ mass for z, mass in zip(zs, masses, strict=True)]
+    for options in ({}, {"engine": "openfst"}, {"keep": 3}, {"engine": "openfst", "keep": 3}):
+        found = fsmeu.expect_many(loss, zs, p, jobs=jobs, **options)
+        assert (found.lower <= truth).all()
+        assert (found.upper >= truth).all()
+        for row, (z, one) in enumerate(zip(zs, p, strict=True)):
+            alone = fsmeu.expect(loss, z, one, **options)
+            numbers = [x[row] for x in (found.values, found.lower, found.upper, found.kept)]
+            wanted = [alone.value, alone.lower, alone.upper, alone.kept]
+            assert numbers == pytest.approx(wanted, rel=1e-10)
+            assert (found.kept[row] < 0.9999) == ("keep" in options)
+
+
+def evaluate_rows(loss, z, ys):
+    """The value of z and each of the references."""
+    return fsmeu.evaluate_many(loss, [z] * len(ys), ys)
+
+
+def test_options_are_checked():
+    for options in ({"engine": "none"}, {"keep": 0}, {"max_states": "few"}):
+        with pytest.raises(FsmeuError, match="expect_many"):
+            fsmeu.expect_many("fscore", ["1"], [[0.5]], **options)
+    with pytest.raises(FsmeuError, match="states"):
+        fsmeu.expect_many(fsmeu.function_loss(Keeper()), ["1" * 9], [[0.5] * 9], max_states=2)
+
+
+def test_what_it_shows():
+    found = fsmeu.expect_many("hamming", ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
+    assert repr(found) == "<2 expectations: mean 0.4, from 0.3 to 0.5>"
+    assert repr(fsmeu.expect_many("hamming", [], [])) == "<0 expectations>"

@@ -153,7 +153,7 @@ def expect_many(case, random):
     rows = rows[: random.randint(1, 5)]
     zs = [case.draw(random) for _ in rows]
     names = ", ".join(NAMES[row] for row in rows)
-    call = f"fsmeu.expect_many(loss, {[list(z) for z in zs]}, [{names}])"
+    call = f"fsmeu.expect_many(loss, {[list(z) for z in zs]}, [{names}]).values"
     pairs = list(zip(zs, (case.chances[row] for row in rows), strict=True))
     got = ask(case, call, any(truth.lacks(z, p) for z, p in pairs))
     true = [truth.mean(z, p) for z, p in pairs]

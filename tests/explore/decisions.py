@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from fsmeu.decoding.decode import EXACT, METHODS
+from fsmeu.decoding.choice import EXACT, METHODS
 from tests.explore.cases import NAMES, ask, holds, same
 from tests.explore.rounded import UNIT
 

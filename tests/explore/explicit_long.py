@@ -71,7 +71,7 @@ def step(case, decision, model):
     ]
     if not changed:
         return 0.0
-    values = fsmeu.expect_many(case.loss, changed, [model] * len(changed))
+    values = fsmeu.expect_many(case.loss, changed, [model] * len(changed)).values
     return float(np.median(np.abs(values - decision.value)))
 
 

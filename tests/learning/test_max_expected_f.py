@@ -211,7 +211,9 @@ def test_starts_go_on_while_they_gain(gains, monkeypatch):
         return OptimizeResult(x=start, fun=next(values), nit=1)
 
     monkeypatch.setattr(base, "maximize", maximize)
-    found = MaxExpectedFClassifier(random_state=0).fit(*TOY, progress=told.append)
+    found = MaxExpectedFClassifier(random_state=0).fit(
+        *TOY, progress=lambda done, note: told.append(done)
+    )
     raised = [k for k, gain in enumerate(gains) if gain > 1e-3 or k == 0]
     count = min(32, raised[-1] + 5)
     assert len(found.objectives_) == len(drawn) == len(told) == count

@@ -1,5 +1,6 @@
 """Other class frequencies than in training: Bayes' rule in fractions, likelihoods by scipy."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -191,3 +192,26 @@ def test_calibration_makes_up_for_class_weights():
     y[::7] = 1
     made = DTAClassifier(estimator=BALANCED, calibration="sigmoid", prior=0.2).fit(x, y)
     assert made.predict(x).sum() > 0
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_a_share_of_nothing_is_an_estimate(positive):
+    """Rows that all look negative: an F1 of 1 is not claimed, and another share is told of."""
+    p = np.linspace(0.001, 0.03, 40)
+    before = 0.2
+    made = DTAClassifier("fscore", Known(), prior="estimate").fit(TRAIN, LABELS)
+    rows = (1 - p if positive else p)[:, None]
+    made.training_prior_ = 1 - before if positive else before
+    assert made.prior_of(rows) == float(positive)
+    found = made.decide(rows)
+    assert found.labels == [int(positive)] * 40
+    assert not found.exact
+    assert (found.lower, found.upper) == (0.0, 1.0)
+    told = re.search(r"at ([0-9.e-]+), which the rows do not exclude.* is ([0-9.]+)", found.why)
+    far = float(told[1])
+    ratios = p / before - (1 - p) / (1 - before)
+    shares = np.linspace(0, 0.5, 50_001)  # of what the rows do not look like
+    heights = np.log(shares[:, None] * ratios + (1 - p) / (1 - before)).sum(axis=1)
+    wanted = shares[heights >= heights[0] - 1.92].max()
+    assert far == pytest.approx(1 - wanted if positive else wanted, rel=0.06)
+    assert 0 < float(told[2]) < 1

@@ -142,7 +142,7 @@ def test_training_improves_the_expected_value(name, gain):
     likely = clone(made).set_params(utility_iterations=0).fit(sentences, tags)
     loss = fsmeu.load(name, labels=made.classes_.tolist())
     before, after = (
-        fsmeu.expect_many(loss.swapped, tags, one.models(sentences)).mean()
+        fsmeu.expect_many(loss.swapped, tags, one.models(sentences)).values.mean()
         for one in (likely, made)
     )
     assert made.expected_values_ == pytest.approx([before, after], rel=1e-9)

@@ -27,7 +27,7 @@ TAKING = {
     "evaluate_corpus": lambda loss: fsmeu.evaluate_corpus(loss, [Z, Y], [Y, Y]),
     "evaluate_outputs": lambda loss: fsmeu.evaluate_outputs(loss, Z, Y),
     "expect": lambda loss: fsmeu.expect(loss, Z, P).value,
-    "expect_many": lambda loss: fsmeu.expect_many(loss, [Z, Y], [P, P]).tolist(),
+    "expect_many": lambda loss: fsmeu.expect_many(loss, [Z, Y], [P, P]).values.tolist(),
     "expect_corpus": lambda loss: fsmeu.expect_corpus(loss, [Z, Y], [P, P]).value,
     "gradient": lambda loss: fsmeu.gradient(loss, Z, P).tolist(),
     "value_and_gradient": lambda loss: fsmeu.value_and_gradient(loss, Z, P)[0],

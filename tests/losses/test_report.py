@@ -8,7 +8,7 @@ import fsmeu
 from fsmeu.checking.exact_methods import exact_methods, try_methods
 from fsmeu.checking.facts import facts, report_data, underived_methods
 from fsmeu.checking.report import report
-from fsmeu.decoding.decode import EXACT
+from fsmeu.decoding.choice import EXACT
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.language.read import read
 from fsmeu.losses.loss import library, read_spec

@@ -84,7 +84,7 @@ def test_scores_of_the_inquiry_are_those_of_seqeval(load):
     loss = fsmeu.load("chunk_fscore", types=["NP", "VP"])
     sure = [fsmeu.models.NBest([one], [1.0], labels=loss.labels) for one in y]
     counted = [len(get_entities(one)) for one in y]
-    assert fsmeu.expect_many(script.CHUNKS, z, sure) == pytest.approx(counted)
+    assert fsmeu.expect_many(script.CHUNKS, z, sure).values == pytest.approx(counted)
 
 
 def test_transitions_of_tags(load):

@@ -235,9 +235,9 @@ def test_bounds_hold_what_is_not_proven():
 
 def test_bounds_are_narrower_than_the_range():
     """They are those of a decider who sees the labels so far, not of the file's range alone."""
-    oracle = CostOracle(fsmeu.loads(EVEN), model=UNSURE, budget=2)
+    oracle = CostOracle(fsmeu.loads(EVEN), model=UNSURE, budget=31)
     assert not oracle.exact([])
-    assert oracle.bounds([])[1].max() < 0.1
+    assert oracle.bounds([])[1].max() < 0.2
 
 
 def test_engines_agree_at_greater_lengths():

@@ -280,8 +280,9 @@ def test_labels_of_any_type():
 
 def test_progress_is_told(sums):
     told = []
-    quick(iterations=2, folds=2).fit(*sums, progress=told.append)
-    assert told == [0.5, 1, 1.5, 2]
+    quick(iterations=2, folds=2).fit(*sums, progress=lambda *news: told.append(news))
+    assert [done for done, _ in told] == [0.25, 0.5, 0.75, 1]
+    assert told[-1][1] == "iteration 2 of 2"
 
 
 ONE, A = [[{"w": "1"}]], [["a"]]

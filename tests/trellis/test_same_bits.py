@@ -82,9 +82,9 @@ def test_a_query_depends_on_nothing_else(name, shared):
     ):
         assert list(map(outcome, decisions)) == decided
     for values in (
-        fsmeu.expect_many(loss, zs, again(models)),
-        fsmeu.expect_many(loss, zs[::-1], again(models)[::-1])[::-1],
-        fsmeu.expect_many(loss, zs, again(models), jobs=2),
+        fsmeu.expect_many(loss, zs, again(models)).values,
+        fsmeu.expect_many(loss, zs[::-1], again(models)[::-1]).values[::-1],
+        fsmeu.expect_many(loss, zs, again(models), jobs=2).values,
     ):
         assert values.tolist() == expected
 
@@ -92,7 +92,7 @@ def test_a_query_depends_on_nothing_else(name, shared):
 def test_batch_mates_do_not_matter_to_the_walk():
     pairs = [binary(seed, 3 + seed % 4, order=seed % 3) for seed in range(24)]
     alone = np.array([fsmeu.expect(JACCARD, z, model).value for z, model in pairs])
-    together = fsmeu.expect_many(JACCARD, *zip(*pairs, strict=True))
+    together = fsmeu.expect_many(JACCARD, *zip(*pairs, strict=True)).values
     assert together.tobytes() == alone.tobytes()
 
 
@@ -103,7 +103,7 @@ def split_answers(seed):
         loss = fsmeu.load(name, **given)
         for made in fsmeu.decode_many(loss, again(models)):
             yield [made.value, made.exact, *map(TAGS.index, made.labels)]
-        yield fsmeu.expect_many(loss, zs, again(models))
+        yield fsmeu.expect_many(loss, zs, again(models)).values
         yield from (fsmeu.gradient(loss, *pair) for pair in zip(zs, again(models), strict=True))
 
 

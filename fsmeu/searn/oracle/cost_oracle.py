@@ -9,7 +9,7 @@ policy for each. Where the reference is not known, ``expected`` has costs under 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,9 +24,9 @@ from fsmeu.fst.alphabet import Label, as_alphabet, listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import any_layers, string_layers
-from fsmeu.limits import CANDIDATES, SECONDS
+from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
-from fsmeu.models import Model
+from fsmeu.models import Model, ModelLike
 from fsmeu.searn.oracle.expected import ExpectedCosts, Limits
 from fsmeu.searn.oracle.product import Path, machines_of, ranked_path
 from fsmeu.searn.oracle.tables import ranked_tables, refuse_states, tables_of
@@ -285,13 +285,13 @@ class CostOracle:
     def __init__(
         self,
         loss: LossLike,
-        y: Any = None,
+        y: Iterable[object] | None = None,
         labels: Any = None,
         engine: str = "auto",
         *,
-        model: Any = None,
+        model: ModelLike | None = None,
         budget: int = CANDIDATES,
-        seconds: float | None = SECONDS,
+        seconds: float | None = None,
     ) -> None:
         if (y is None) == (model is None):
             must = "exactly one of y, the reference, and model, a model of it, must be given"

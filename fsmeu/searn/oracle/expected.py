@@ -28,10 +28,10 @@ from fsmeu.expectation.query import allowed_layers, bind_labels, fitted
 from fsmeu.fst.alphabet import Label, as_alphabet
 from fsmeu.fst.constraint import Constraint
 from fsmeu.fst.layers import any_layers, pair_layers
-from fsmeu.limits import CANDIDATES, SECONDS
+from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import ValueRange
-from fsmeu.models import Model, as_model
+from fsmeu.models import Model, ModelLike, as_model
 from fsmeu.searn.oracle.tables import refuse_states
 
 State = tuple[int, ...]  # the indices of the labels of a prefix
@@ -43,7 +43,7 @@ class Limits(NamedTuple):
     """What decisions that are not proven by algebra may take."""
 
     budget: int = CANDIDATES
-    seconds: float | None = SECONDS
+    seconds: float | None = None
 
 
 def begins_with(prefix: Ints, labels: int) -> Constraint:
@@ -101,7 +101,7 @@ class ExpectedCosts:
     """
 
     def __init__(
-        self, loss: LossLike, model: Any, labels: Any, engine: str, limits: Limits
+        self, loss: LossLike, model: ModelLike, labels: Any, engine: str, limits: Limits
     ) -> None:
         where = "cost oracle"
         given = as_loss(loss, where)

@@ -1,0 +1,250 @@
+"""The methods of deciding, which of them are taken, and the decision that comes of it.
+
+"auto" takes the first method, in a fixed order, whose condition the problem satisfies. Problems
+that differ in the numbers of their models alone are decided together, and one is a list of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from fsmeu import errors
+from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
+from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
+from fsmeu.decoding.decision import Bounds, Decision, bounds_of_best
+from fsmeu.decoding.explicit import EXPLICIT
+from fsmeu.decoding.lanes import LANES
+from fsmeu.decoding.problem import Answer, Clock, Method, Problem, in_range, revalued
+from fsmeu.decoding.ranking import RANKING
+from fsmeu.decoding.ratios import RATIOS
+from fsmeu.decoding.split import ADDITIVE, COUNTING
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, leave_out, one_of
+from fsmeu.expectation.composition import advising_default
+from fsmeu.expectation.expect import ENGINES
+from fsmeu.fst.alphabet import Label
+from fsmeu.fst.constraint import Constraint, ConstraintLike
+from fsmeu.losses.protocol import Loss
+from fsmeu.losses.semantics.at_length import RangeError
+from fsmeu.models import Model
+from fsmeu.progress import Progress
+
+FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
+
+_EXACT = (RATIOS, CHAIN_RATIOS, ADDITIVE, LANES, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
+
+METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH, NBEST, MARGINAL)}
+"""Every method by name, in the order in which "auto" takes those that it takes."""
+
+EXACT = tuple(method.name for method in _EXACT)
+"""The methods that prove their answers, in the order in which "auto" takes them."""
+
+# The methods that value one candidate at a time, so that few states may be kept.
+_WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
+# The methods that take no constraint, and so have no second best.
+_BEST_ALONE = tuple(name for name, method in METHODS.items() if not method.limited)
+# Those that answer where none proves its answer.
+_UNPROVEN = (SEARCH.name, NBEST.name)
+
+
+class Options(NamedTuple):
+    """What is asked of every model: the options of ``decode`` but for ``progress``."""
+
+    method: str
+    keep: int | None
+    constraint: ConstraintLike | None
+    budget: int
+    seconds: float | None
+    engine: str
+    k: int | None = None
+
+    def checked(self, where: str) -> Options:
+        """The same options, if they suit each other."""
+        one_of(where, "method", self.method, ["auto", *METHODS])
+        if one_of(where, "engine", self.engine, ENGINES) == "openfst":
+            if self.method not in ("auto", *EXPLICIT):
+                must = f"the engine openfst has the methods {', '.join(EXPLICIT)}"
+                got = f"method={self.method!r}"
+                raise InputError(where, must, given=got, remedy=leave_out("engine"))
+            if self.keep is not None:
+                must = "the engine openfst keeps every state when it decides"
+                raise InputError(where, must, given=self.keep, remedy=leave_out("keep"))
+        Clock(self.seconds, where=where)  # refuses what is no number of seconds
+        k = None if self.k is None else errors.check_int(where, "k", self.k)
+        if k is not None and k > 1 and self.method in _BEST_ALONE:
+            must = f"the method {self.method} finds the best decision alone"
+            several = ", ".join(name for name in METHODS if name not in _BEST_ALONE)
+            raise InputError(where, must, given=f"k={k}", remedy=f"Use auto, or one of {several}")
+        keep = None if self.keep is None else errors.check_int("decode", "keep", self.keep)
+        budget = errors.check_int("decode", "budget", self.budget)
+        return self._replace(keep=keep, budget=budget, k=k)
+
+    def problem(
+        self,
+        loss: Loss,
+        model: Model,
+        allowed: Constraint | None,
+        progress: Progress | None = None,
+    ) -> Problem:
+        """The problem of a model, with a clock of its own."""
+        clock = Clock(self.seconds, progress)
+        return Problem(loss, model, allowed, self.keep, self.budget, clock)
+
+
+# -- which method ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EngineMethods:
+    """The methods of an engine, and what is done with their answers."""
+
+    methods: Mapping[str, Method]
+    exact: tuple[str, ...]  # those that prove their answers, in the order of "auto"
+    unproven: tuple[str, ...]  # those that answer where none proves its answer
+    finish: Callable[[Sequence[Problem], Sequence[Answer | str]], list[Answer | str]]
+
+
+METHODS_BY_ENGINE = {
+    "auto": EngineMethods(METHODS, EXACT, _UNPROVEN, revalued),
+    "openfst": EngineMethods(EXPLICIT, tuple(EXPLICIT), (), in_range),
+}
+
+
+def _in_order(problem: Problem, options: Options) -> tuple[str, ...]:
+    """The names of the methods to take, in order; of "auto", few sequences are all compared."""
+    if options.method != "auto":
+        return (options.method,)
+    if problem.keep is not None:
+        return _WITH_KEEP
+    engine = METHODS_BY_ENGINE[options.engine]
+    names = (*engine.exact, *engine.unproven)
+    few = all_sequences(problem) <= min(problem.budget, FEW_SEQUENCES)
+    if few or names[-1] == EXHAUSTIVE.name:
+        return names
+    return tuple(name for name in names if name != EXHAUSTIVE.name)
+
+
+def first_method(problem: Problem, options: Options) -> str | None:
+    """The method that ``decode`` takes first, if one applies."""
+    methods = METHODS_BY_ENGINE[options.engine].methods
+    names = _in_order(problem, options)
+    return next((name for name in names if methods[name].refusal(problem) is None), None)
+
+
+def are_decided_together(problem: Problem, options: Options) -> bool:
+    """Whether several problems like this are decided faster together than one by one."""
+    first = first_method(problem, options)
+    limited = problem.constraint is not None
+    if first is None or problem.keep is not None or (first == VITERBI.name and limited):
+        return False
+    return METHODS_BY_ENGINE[options.engine].methods[first].together
+
+
+@dataclass
+class _Row:
+    """A problem, and the best of the answers to it so far."""
+
+    problem: Problem
+    method: str = ""  # of the best answer
+    answer: Answer | None = None
+    near: bool = False  # whether an answer is near the best that there is
+    done: bool = False  # whether no further method is asked
+    fault: FsmeuError | None = None  # why the last method that was tried has no answer
+
+    def take(self, method: str, answer: Answer) -> None:
+        """Takes the answer of a method, unless a better one is known."""
+        self.near |= answer.near
+        if self.answer is None or self._rank(answer) >= self._rank(self.answer):
+            self.method = method
+            self.answer = answer
+
+    def _rank(self, answer: Answer) -> tuple[bool, float]:
+        return answer.exact, self.problem.sign * (answer.value or 0.0)
+
+    def decision(self) -> Decision:
+        """The decision for the best answer, which has its value."""
+        assert self.answer is not None
+        labels = self.problem.loss.alphabet.decode(self.answer.indices)
+        return _decision(self.problem, labels, self.answer, self.method)
+
+
+def decide(problems: Sequence[Problem], options: Options) -> list[Decision]:
+    """The decisions for problems that differ in the numbers of their models only.
+
+    They are those of the first method that applies and proves its answer; else the best answer of
+    those that apply. A method that proves nothing, or may not, ends it, and is not asked where an
+    answer is known to be near the best: it could gain nothing that is worth its time. Where none
+    answers, the error is that of the last. The time of a problem begins here.
+    """
+    for problem in problems:
+        problem.clock.over()
+    first = problems[0]
+    engine = METHODS_BY_ENGINE[options.engine]
+    names = _in_order(first, options)
+    if options.method != "auto":
+        engine.methods[options.method].check(first)
+    rows = [_Row(problem) for problem in problems]
+    for name in names:
+        is_unproven = name in engine.unproven
+        left = [row for row in rows if not (row.done or (is_unproven and row.near))]
+        if not left or engine.methods[name].refusal(first) is not None:
+            continue
+        answers = _answers([row.problem for row in left], name, names, engine)
+        for row, answer in zip(left, answers, strict=True):
+            if isinstance(answer, FsmeuError):
+                row.fault = answer
+            else:
+                row.take(name, answer)
+                row.done = answer.exact or is_unproven or first.keep is not None
+    for row in rows:
+        if row.answer is None:
+            with advising_default() if options.engine == "openfst" else nullcontext():
+                raise row.fault or _too_many(first)
+    return [row.decision() for row in rows]
+
+
+def _too_many(problem: Problem) -> SizeLimitError:
+    """The error that no method of the explicit engine fits: there are too many sequences."""
+    must = (
+        f"no method's condition holds but that of listing all, and {EXHAUSTIVE.condition(problem)}"
+    )
+    return SizeLimitError("decode", must)
+
+
+def _answers(
+    problems: Sequence[Problem], name: str, names: Sequence[str], engine: EngineMethods
+) -> list[Answer | FsmeuError]:
+    """The answers of one of several methods, or why computing showed that it has none."""
+    method = engine.methods[name]
+    timed = problems
+    if name == EXHAUSTIVE.name != names[-1]:  # half of the time: there is some for the search
+        timed = [replace(problem, clock=problem.clock.half()) for problem in problems]
+    try:
+        answers = engine.finish(problems, method.decide(timed))
+        return [method.refused(a) if isinstance(a, str) else a for a in answers]
+    except RangeError:
+        raise
+    except (SizeLimitError, LossFileError) as error:  # known once all is built and valued
+        if len(problems) == 1:
+            return [error]
+        return [_answers([problem], name, names, engine)[0] for problem in problems]
+
+
+def _decision(problem: Problem, labels: list[Label], answer: Answer, method: str) -> Decision:
+    """The decision for an answer that has its value."""
+    value = float(answer.value)  # type: ignore[arg-type]
+    bounds = bounds_of_best(problem.loss, problem.n, value, answer.exact, answer.gap)
+    if problem.keep is not None:  # the value is only that of what was kept
+        bounds = Bounds(*problem.loss.value_range(problem.n))
+    return Decision(
+        labels=labels,
+        value=value,
+        lower=bounds.lower,
+        upper=bounds.upper,
+        exact=answer.exact,
+        method=method,
+        why=answer.why,
+        candidates=answer.candidates,
+    )
