@@ -14,8 +14,8 @@ counts it; intervals hold 95 of 100 bootstrap draws of seeds and of test sentenc
 training sentences, the first weights and the order of batches.
 
     ./run python notebooks/chunk_network.py prepare --out FOLDER
-    PYTHONPATH=. python3 notebooks/chunk_network.py train --data FOLDER --out RUNS [--sizes 300 1000 8936]
-        [--seeds 5] [--workers 15] [--seconds 440] [--scale 1]
+    PYTHONPATH=. python3 notebooks/chunk_network.py train --data FOLDER --out RUNS
+        [--sizes 300 1000 8936] [--seeds 5] [--workers 15] [--seconds 440] [--scale 1]
     ./run python notebooks/chunk_network.py table --data FOLDER --runs RUNS
 
 The first writes the data as numbers, and the tables and plans of the score (the data are found
@@ -197,8 +197,9 @@ def part_of(plan: Plan, rows: Tensor) -> Plan:
 
 def prepare(out: Path) -> None:
     """Writes sentences as numbers, the tables of chunk F1, and a plan for each group."""
-    import fsmeu
     from conll2000_tagger import read, shape, tags
+
+    import fsmeu
     from fsmeu.torch import ExpectedScore
 
     train = read("train")
@@ -315,8 +316,12 @@ def chunk_loss(score: TableScore) -> Objective:
     return objective
 
 
-class TimeIsUp(Exception):
-    """The time at which training is to stop has come."""
+class Part(NamedTuple):
+    """A part of training."""
+
+    objective: str
+    epochs: int
+    rate: float
 
 
 class Trainer:
@@ -380,19 +385,21 @@ class Trainer:
                 part_of(group.plan, there),
             )
 
-    def train(self, model: BiLSTMCRF, name: str, epochs: int, rate: float) -> list[float]:
-        """Trains with a learning rate that falls to 0; the mean objective of each epoch."""
+    def train(self, model: BiLSTMCRF, part: Part) -> list[float]:
+        """The mean objective of each epoch; none if time is up. The learning rate falls to 0."""
         size = settings_of(self.task.size).batch
-        steps = epochs * sum(-(-len(group.rows) // size) for group in self.groups)
-        optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+        steps = part.epochs * sum(-(-len(group.rows) // size) for group in self.groups)
+        optimizer = torch.optim.Adam(model.parameters(), lr=part.rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0 - step / steps)
         model.train()
         means = []
-        for _ in range(epochs):
+        for _ in range(part.epochs):
             values = []
             for group in self.batches(size):
                 optimizer.zero_grad()
-                loss = self.objectives[name](model, model(group.columns, group.lengths), group)
+                loss = self.objectives[part.objective](
+                    model, model(group.columns, group.lengths), group
+                )
                 loss.backward()
                 nn.utils.clip_grad_norm_(model.parameters(), 5.0)
                 optimizer.step()
@@ -400,7 +407,7 @@ class Trainer:
                 values.append(loss.detach())
             means.append(float(torch.stack(values).mean()))
             if time.time() > self.task.until:
-                raise TimeIsUp
+                return []
         return means
 
     def tested(self, model: BiLSTMCRF, seconds: float, objective: list[float]) -> Trained:
@@ -427,37 +434,40 @@ class Trainer:
             model.load_state_dict(state)
         return model
 
+    def way(self, model: BiLSTMCRF, *parts: Part) -> Trained | None:
+        """What training by some objectives, one after another, led to; None if time was up."""
+        begin = time.time()
+        means: list[float] = []
+        for part in parts:
+            own = self.train(model, part)
+            if not own:
+                return None
+            means += own
+        return self.tested(model, time.time() - begin, means)
+
     def ways(self) -> Iterator[tuple[str, Trained]]:
-        """Each way of training and what it led to, until the time is up."""
+        """Each way of training and what it led to, those that were trained in time."""
         first = max(1, round(settings_of(self.task.size).epochs * self.task.scale))
         more = -(-first // 2)
         model = self.fresh()
-        begin = time.time()
-        means = self.train(model, "likelihood", first, LEARNING_RATE)
-        yield WAYS[0], self.tested(model, time.time() - begin, means)
+        short = self.way(model, Part("likelihood", first, LEARNING_RATE))
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        for way, name in ((WAYS[2], "F1"), (WAYS[1], "likelihood")):
-            model = self.fresh(state)
-            begin = time.time()
-            means = self.train(model, name, more, AFTER)
-            yield way, self.tested(model, time.time() - begin, means)
-        model = self.fresh()
-        begin = time.time()
-        means = self.train(model, "F1", first, LEARNING_RATE)
-        means += self.train(model, "F1", more, AFTER)
-        yield WAYS[3], self.tested(model, time.time() - begin, means)
+        continued = {WAYS[2]: Part("F1", more, AFTER), WAYS[1]: Part("likelihood", more, AFTER)}
+        if short is not None:
+            yield WAYS[0], short
+        for way, part in continued.items():
+            trained = self.way(self.fresh(state), part)
+            if trained is not None:
+                yield way, trained
+        alone = self.way(self.fresh(), Part("F1", first, LEARNING_RATE), Part("F1", more, AFTER))
+        if alone is not None:
+            yield WAYS[3], alone
 
 
 def work(task: Task) -> tuple[Task, dict[str, Trained]]:
     """What the ways of training led to that were trained in time."""
     torch.set_num_threads(1)
-    found: dict[str, Trained] = {}
-    try:
-        for way, trained in Trainer(task).ways():
-            found[way] = trained
-    except TimeIsUp:
-        pass
-    return task, found
+    return task, dict(Trainer(task).ways())
 
 
 def train(given: argparse.Namespace) -> None:
