@@ -11,15 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 
+import fsmeu
 from tests.torch.support import torch
 
-import fsmeu
 import fsmeu.torch  # isort: skip
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
 import pages  # noqa: E402
-
 
 BLOCK = re.compile(r"^```py\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 
