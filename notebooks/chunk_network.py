@@ -13,10 +13,10 @@ expected chunk F1 among well-formed ones. Chunk F1 is that of the whole test set
 counts it; intervals hold 95 of 100 bootstrap draws of seeds and of test sentences. A seed draws the
 training sentences, the first weights and the order of batches.
 
-    ./run python notebooks/chunk_network.py prepare --out FOLDER
+    .venv-torch/bin/python notebooks/chunk_network.py prepare --out FOLDER
     PYTHONPATH=. python3 notebooks/chunk_network.py train --data FOLDER --out RUNS
         [--sizes 300 1000 8936] [--seeds 5] [--workers 15] [--seconds 440] [--scale 1]
-    ./run python notebooks/chunk_network.py table --data FOLDER --runs RUNS
+    .venv-torch/bin/python notebooks/chunk_network.py table --data FOLDER --runs RUNS
 
 The first writes the data as numbers, and the tables and plans of the score (the data are found
 through FSMEU_DATA, or in ../shared/data beside the project). The second needs PyTorch, numpy and
@@ -57,6 +57,7 @@ LENGTHS = (12, 18, 24, 32, 45, 200)  # sentences up to these lengths make a grou
 LEAST = -20.0  # scores are stored by one byte each, the best of a position being 0, down to this
 WAYS = ("likelihood, short", "likelihood", "F1 after likelihood", "F1 alone")
 DRAWS = 2000
+PYTHON = ".venv-torch/bin/python"  # with PyTorch: `./run test --torch` makes it
 
 
 class Settings(NamedTuple):
@@ -643,7 +644,8 @@ def table(given: argparse.Namespace) -> None:
     sizes = sorted(int(path.stem[6:]) for path in given.runs.glob("chunks*.npz"))
     found = {size: made.show(size, made.decided(size)) for size in sizes}
     if given.tested is None:
-        save("chunk_network", found, 4)
+        words = f"notebooks/{Path(__file__).name} table --data FOLDER --runs RUNS"
+        save("chunk_network", found, 4, f"{PYTHON} {words}")
 
 
 def main() -> None:

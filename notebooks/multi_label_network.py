@@ -37,11 +37,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from chunk_network import part_of
+from chunk_network import PYTHON, part_of
 from data_folder import data_file, data_folder, run_script
 from natarajan2016 import scene
 from numpy.typing import NDArray
@@ -323,7 +324,8 @@ def main() -> None:
         by_seed = [run_seed(DATA[name](seed), seed, epochs) for seed in range(seeds)]
         found[name] = show(name, by_seed)
     if not given.quick:
-        save("multi_label_network", found, 4)
+        words = f"notebooks/{Path(__file__).name} --seeds {seeds}"
+        save("multi_label_network", found, 4, f"{PYTHON} {words}")
 
 
 if __name__ == "__main__":
