@@ -24,6 +24,14 @@ scipy alone, so that it runs on a machine with a GPU where the toolkit is not in
 takes hours, and minutes with ``--sizes 50 --seeds 1 --workers 1``. What is not trained after
 ``--seconds`` is left out. The third decides, prints the table, and writes
 notebooks/results/chunk_network.json.
+
+Seen, means of five seeds with 300, 1,000 and 8,936 sentences (four minutes of one H200 for all):
+likelihood .8835, .9076 and .9310 by Viterbi, .8854, .9088 and .9316 decided for F1; F1 after
+likelihood .8830, .9063 and .9269 by Viterbi, .8848, .9077 and .9274 decided; F1 alone .8069, .8336
+and .8559 by Viterbi. Training for expected F1 brings nothing, and with all sentences it costs .0041
+(.0025 to .0057 by Viterbi). F1 alone ends in networks that find noun, verb and prepositional
+phrases and no others. Deciding for F1 gains .0019 (.0008 to .0029), .0011 (.0001 to .0021) and
+.0005 (-.0005 to .0015).
 """
 
 from __future__ import annotations
