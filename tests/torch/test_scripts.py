@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from tests.notebooks.conftest import FOLDER, needs, ran
@@ -105,6 +106,17 @@ def test_scores_of_rows_are_those_of_sklearn():
     best = f1_score(y, p.numpy() >= threshold, average="samples", zero_division=1)
     for other in (0.0, 0.2, 0.5, 0.9):
         assert best >= f1_score(y, p.numpy() >= other, average="samples", zero_division=1) - 0.002
+
+
+def test_calibration_is_that_of_a_logistic_regression():
+    random = np.random.default_rng(2)
+    logits = random.normal(size=(300, 3))
+    labels = random.random((300, 3)) < 1 / (1 + np.exp(1 - 0.5 * logits))
+    found = multi_label_network.calibrated(
+        torch.from_numpy(logits).float(), torch.from_numpy(labels.astype(int))
+    )
+    wanted = LogisticRegression(C=1e9).fit(logits.reshape(-1, 1), labels.ravel())
+    assert found.tolist() == pytest.approx([wanted.coef_[0, 0], wanted.intercept_[0]], abs=1e-3)
 
 
 def test_soft_and_exact_expected_f1():
