@@ -23,6 +23,11 @@ SCRIPTS = {
     "rare_classes.py": ["--quick"],
     "segmentation.py": [],
 }
+# These need PyTorch, too.
+NETWORKS = {
+    "chunk_network.py": ["prepare", "--out", "out"],
+    "multi_label_network.py": ["--quick"],
+}
 # These draw their data, or some of them.
 WITHOUT = {
     "activity.py",
@@ -46,15 +51,17 @@ def started(*words, folder):
 
 def test_every_script_is_asked():
     mains = {f.name for f in FOLDER.glob("*.py") if '__name__ == "__main__"' in f.read_text()}
-    assert mains == SCRIPTS.keys() | WITHOUT
+    assert mains == SCRIPTS.keys() | NETWORKS.keys() | WITHOUT
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("exists", [False, True], ids=["no folder", "an empty folder"])
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", [*SCRIPTS, *NETWORKS])
 def test_scripts_say_what_is_missing(script, exists, tmp_path):
+    if script in NETWORKS:
+        pytest.importorskip("torch", reason="PyTorch is not installed: ./run test --torch")
     folder = tmp_path if exists else tmp_path / "nowhere"
-    done = started(script, *SCRIPTS[script], folder=folder)
+    done = started(script, *(SCRIPTS | NETWORKS)[script], folder=folder)
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
     assert "FSMEU_DATA" in " ".join(done.stderr.split())

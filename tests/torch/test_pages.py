@@ -1,10 +1,17 @@
 """The how-to page about PyTorch runs, and the reference page names what the module offers."""
 
+import itertools
+import math
 import re
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
+import fsmeu
 from tests.torch.support import torch
 
 import fsmeu.torch  # isort: skip
@@ -13,22 +20,62 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tools"))
 import pages  # noqa: E402
 
+BLOCK = re.compile(r"^```py\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 
-def test_the_page_runs():
+
+@pytest.fixture(scope="module")
+def page():
+    """The names that the blocks of the page make, and what each prints beside what it shows."""
     text = (ROOT / "docs" / "howto" / "neural.md").read_text(encoding="utf-8")
     names = {}
-    for block in re.findall(r"^```py\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
-        exec(compile(block, "neural.md", "exec"), names)
-    assert names["logits"].grad.abs().sum() > 0
-    assert names["transitions"].grad.abs().sum() > 0
-    assert len(names["tags"]) == 4
-    labels = torch.tensor([[1, 2, 0, -100]])
+    printed = []
+    for block, shown in BLOCK.findall(text):
+        with redirect_stdout(StringIO()) as told:
+            exec(compile(block, "neural.md", "exec"), names)
+        printed.append((told.getvalue(), shown))
+    return SimpleNamespace(names=names, printed=printed)
+
+
+def test_the_page_runs(page):
+    for told, shown in page.printed:
+        assert told == shown
+    assert sum(bool(shown) for _, shown in page.printed) == 3
+
+
+def test_first_pieces_of_words(page):
+    """As a fast tokenizer tells them: None at special tokens, one number for all pieces."""
+    assert page.names["first_pieces"]([None, 0, 0, 1, 2, 2, 2, None, None]) == [1, 3, 4]
+    assert page.names["first_pieces"]([0, 1, 1]) == [0, 1]
+    assert page.names["first_pieces"]([None, None]) == []
+
+
+def test_a_trainer_is_given_the_expected_score_of_words(page):
+    """A stand-in for model and inputs: later pieces do not count, columns are those of id2label."""
+    names = page.names
+    random = torch.Generator().manual_seed(0)
+    logits = torch.randn(2, 5, 3, generator=random)
+    labels = torch.tensor([[-100, 0, -100, 1, 2], [-100, 2, 0, -100, -100]])
 
     def model(tokens):
         return SimpleNamespace(logits=tokens)
 
-    inputs = {"tokens": torch.zeros(1, 4, 5), "labels": labels}
-    assert -1 <= float(names["compute_loss"](model, inputs)) < 0
+    loss, outputs = names["compute_loss"](
+        None, model, {"tokens": logits, "labels": labels}, return_outputs=True
+    )
+    assert outputs.logits is logits
+    values = []
+    for row, tags in zip(logits.double(), labels, strict=True):
+        inside = tags >= 0
+        tagged = [names["id2label"][k] for k in tags[inside].tolist()]
+        of_words = fsmeu.models.from_logits(row[inside], names["id2label"])
+        table = of_words.marginals()
+        at = {str(name): k for k, name in enumerate(of_words.labels)}
+        value = 0.0
+        for z in itertools.product(at, repeat=len(tagged)):
+            share = math.prod(table[i, at[name]] for i, name in enumerate(z))
+            value += share * fsmeu.evaluate("chunk_fscore", list(z), tagged)
+        values.append(value)
+    assert float(loss) == pytest.approx(-sum(values) / 2, abs=1e-6)
 
 
 def test_the_reference_page_has_all_names():
