@@ -42,7 +42,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -191,17 +191,6 @@ def groups_of(lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """The numbers of sentences of each group."""
     place = np.searchsorted(LENGTHS, lengths)
     return [np.flatnonzero(place == k) for k in range(len(LENGTHS)) if (place == k).any()]
-
-
-def part_of(plan: Plan, rows: Tensor) -> Plan:
-    """The plan of some of its sentences; ``rows`` is on its device."""
-    chosen = {
-        field.name: getattr(plan, field.name)[rows]
-        for field in fields(plan)
-        if field.name in ("tags", "lengths", "nodes", "weights")
-    }
-    ends = plan.ends[rows] if plan.ends.numel() else plan.ends
-    return replace(plan, kinds=plan.kinds[:, rows].contiguous(), ends=ends, **chosen)
 
 
 def prepare(out: Path) -> None:
@@ -368,7 +357,7 @@ class Trainer:
         for k, members in enumerate(groups_of(held.lengths)):
             place = np.flatnonzero(np.isin(members, rows))
             if len(place):
-                plan = part_of(Plan.load(self.task.data / f"plan{k}.npz"), torch.from_numpy(place))
+                plan = Plan.load(self.task.data / f"plan{k}.npz").rows(torch.from_numpy(place))
                 group = padded(held, members[place])
                 n = group.tags.shape[1]  # the longest of those drawn may be shorter
                 plan = replace(plan, kinds=plan.kinds[:n], tags=plan.tags[:, :n].contiguous())
@@ -391,7 +380,7 @@ class Trainer:
                 group.tags[there],
                 group.mask[there],
                 group.lengths[chosen],
-                part_of(group.plan, there),
+                group.plan.rows(there),
             )
 
     def train(self, model: BiLSTMCRF, part: Part) -> list[float]:

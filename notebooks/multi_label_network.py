@@ -50,7 +50,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from chunk_network import PYTHON, part_of
+from chunk_network import PYTHON
 from data_folder import data_file, data_folder, run_script
 from natarajan2016 import scene
 from numpy.typing import NDArray
@@ -180,7 +180,7 @@ class Objectives:
             return cells.sum(1).mean()
         if name == "soft F1":
             return 1 - soft_f1(logits, labels).mean()
-        return 1 - self.layer(logits, part_of(self.plan, chosen))
+        return 1 - self.layer(logits, self.plan.rows(chosen))
 
 
 def trained(name: str, given: Rows, held_out: Rows, seed: int, epochs: int) -> nn.Module:

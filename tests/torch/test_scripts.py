@@ -16,9 +16,6 @@ sys.path.append(str(FOLDER))
 import chunk_network
 import multi_label_network
 
-import fsmeu
-from fsmeu.torch import ExpectedScore
-
 
 @pytest.fixture
 def batch():
@@ -45,17 +42,6 @@ def test_likelihood_and_best_tags_are_those_of_enumeration(batch):
         given = tuple(tags[row, :n].tolist())
         assert float(logs[row]) == pytest.approx(scores[given] - whole, abs=1e-12)
         assert tuple(best[row, :n].tolist()) == max(scores, key=scores.get)
-
-
-def test_a_part_of_a_plan_is_the_plan_of_the_part(batch):
-    emissions, transitions, tags, mask = batch
-    loss = fsmeu.load("chunk_fscore", types=["NP"])
-    layer = ExpectedScore(loss, reduction="none")
-    rows = torch.tensor([2, 0])
-    part = chunk_network.part_of(layer.plan(tags, mask), rows)
-    found = layer(emissions[rows], part, transitions=transitions)
-    wanted = layer(emissions, tags, mask, transitions=transitions)[rows]
-    torch.testing.assert_close(found, wanted, rtol=0, atol=1e-14)
 
 
 def test_scores_are_stored_by_bytes():
