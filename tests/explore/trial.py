@@ -11,6 +11,7 @@ from tests.explore import checks, decisions, explicit, explicit_long
 from tests.explore.cases import Fault, Refused, random_case
 from tests.explore.rounded import Unsure
 from tests.support.kernels import kernels_that_run
+from tests.support.thresholds import LENGTHS, SIZES, lowered_thresholds
 
 CHECKS = {**checks.CHECKS, **decisions.CHECKS, **explicit.CHECKS, **explicit_long.CHECKS}
 OUTCOMES = ("passed", "refused", "unsure", "failed")
@@ -30,10 +31,17 @@ class Outcome:
 
 
 def run_check(case, name, draw):
-    """What comes of one check of a case."""
-    how = "compiled" if draw % 2 else "plain"
+    """What comes of one check of a case.
+
+    The draw says, too, whether kernels are compiled, mostly, whether short sequences are answered
+    in the ways of long ones, every second time, and small machines in those of large ones.
+    """
+    how = "compiled" if draw % 4 else "plain"
+    lengths = LENGTHS if draw & 4 else []
+    sizes = [] if draw & 24 else SIZES
+    lowered = lowered_thresholds([*lengths, *sizes])
     try:
-        with kernels_that_run(how), limited(), warnings.catch_warnings():
+        with kernels_that_run(how), lowered, limited(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _prepare(case)
             CHECKS[name](case, random.Random(draw))
