@@ -14,7 +14,7 @@ from fsmeu.decoding.prices import PricedSums
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.expectation import totals
 from fsmeu.expectation.totals import totals_problem
-from fsmeu.models import Markov, Mixture, NBest, from_potentials
+from fsmeu.models import Independent, Markov, Mixture, NBest, from_potentials
 from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import split_trellis_of
@@ -401,3 +401,14 @@ def test_long_documents_in_quadruple_precision(seed):
     own = f_score(chunk_sums(labels, of_potentials(*tables, TAGS)), chunk_count(labels))
     assert abs(found.value - own) <= found.error
     assert fsmeu.decode(loss, model).labels == labels
+
+
+@pytest.mark.parametrize("long", [1, 100])
+@pytest.mark.parametrize(("empty", "best"), [(1, 1.0), (-1, 0.0)])
+def test_references_that_surely_have_no_chunk(long, empty, best, monkeypatch):
+    """No chunk is ever right: none, or any, whichever the file says is better."""
+    monkeypatch.setattr(by_lanes, "LONG", long)
+    certain = Independent(np.tile(np.eye(len(TAGS))[0], (12, 1)), TAGS)
+    found = fsmeu.decode(f1(empty=empty), certain, method="lanes")
+    assert abs(found.value - best) <= 1e-12
+    assert (set(found.labels) == {"O"}) == (empty == 1)
