@@ -25,6 +25,8 @@ LENGTHS |= {4: (0, 1, 2, 2, 3), 5: (0, 1, 2, 2)}
 """Lengths to draw from, by the number of labels: a few thousand pairs at most."""
 RANGES = 0.5
 """The part of the files that declare a range: some methods ask for one."""
+USED = 0.3
+"""The part of the losses that were used before."""
 NAMES = ("model", "alike", "other")
 """What a call names the three models of a case."""
 
@@ -33,12 +35,14 @@ NAMES = ("model", "alike", "other")
 class Case:
     """A loss file, and three label models of one length, the first of them the reference's.
 
-    With ``has_range`` the file declares the range of its values at this length, as listed.
+    With ``has_range`` the file declares the range of its values at this length, as listed. With
+    ``is_used`` the loss was asked for a shorter sequence before: what it keeps must not harm.
     """
 
     program: LossCase
     models: tuple[ModelSpec, ...]
     has_range: bool = False
+    is_used: bool = True
 
     @property
     def n(self):
@@ -50,9 +54,8 @@ class Case:
 
     @cached_property
     def loss(self):
-        """The loss, asked for a shorter sequence before: what it keeps must not harm."""
         loss = self.declared.load() if self.has_range else self._plain
-        if self.n:
+        if self.is_used and self.n:
             with suppress(FsmeuError):
                 fsmeu.expect(loss, self.shorter_z, self.models[0].shorter().build())
         return loss
@@ -132,7 +135,7 @@ def random_case(seed, k):
     first = random_model(rng, program.labels, n)
     alike = random_model(rng, program.labels, n, (first.kind,))
     models = (first, alike, random_model(rng, program.labels, n))
-    return Case(program, models, has_range=source.random() < RANGES)
+    return Case(program, models, source.random() < RANGES, source.random() < USED)
 
 
 def written_case(program, kind, n, seed=0, **more):

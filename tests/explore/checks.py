@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 
+from fsmeu.expectation import long_sequences
 from tests.explore.cases import NAMES, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS, tolerance
@@ -14,6 +15,8 @@ from tests.losses.test_machines import path_sums
 ENGINES = ("auto", "openfst")
 MASS = 1e-11
 """What a probability may be off: see RELATIVE."""
+CUT = 1e-18
+"""Probabilities of counts that windows over long sequences may leave out."""
 
 
 def evaluate(case, random):
@@ -71,8 +74,10 @@ def check_levels(case, call, answer, values, sizes, slack, chances, random):
     holds(f"{call}.levels", inside.all(), text, true)
     holds(f"{call}.levels", (np.diff(levels.values) > 0).all(), text, "ascending values")
     got = np.bincount(place, levels.probabilities, len(low))
-    holds(f"{call}.levels", (np.abs(got - mass) <= MASS * mass).all(), text, true)
+    cut = CUT if case.n >= long_sequences.LONG_SEQUENCE else 0.0
+    holds(f"{call}.levels", (np.abs(got - mass) <= MASS * mass + cut).all(), text, true)
     counts = np.bincount(place, minlength=len(low))
+    pure &= mass > cut
     holds(f"{call}.levels", (counts[pure] == 1).all(), text, f"one level each of {true}")
     check_moments(case, call, answer, values, slack, chances, wide, random)
 
@@ -194,7 +199,7 @@ def compiled(case, random):
     least = random.random() < 0.3
     call = f"loss.compile({case.n}, z={None if z is None else list(z)}, minimize={least})"
     rows = range(len(truth.sequences)) if z is None else [truth.row(z)]
-    machine = ask(case, call, not truth.allowed.any() or not truth.has_values(rows))
+    machine = ask(case, call, not truth.has_values(rows), not truth.allowed.any())
     number = [case.labels.index(a) for y in truth.sequences for a in y]
     number = np.array(number, int).reshape(len(truth.sequences), case.n)
     for row in rows:
@@ -217,7 +222,7 @@ def summed(case, random):
     z = case.draw_allowed(random) if random.random() < 0.4 else None
     call = f"fsmeu.compile_summed(loss, {case.n}, z={None if z is None else list(z)})"
     rows = range(len(truth.sequences)) if z is None else [truth.row(z)]
-    machine = ask(case, call, not truth.allowed.any() or not truth.has_values(rows))
+    machine = ask(case, call, not truth.has_values(rows), not truth.allowed.any())
     zs = [truth.sequences[row] for row in rows if truth.allowed[row]]
     zs = random.sample(zs, min(4, len(zs)))
     ys = random.sample(truth.sequences, min(8, len(truth.sequences)))

@@ -121,7 +121,8 @@ def replay(name, console):
     """Runs one case and prints everything about it."""
     seed, k = (int(x) for x in name.split(":"))
     case, outcomes = run_case(seed, k)
-    say(console, f"{case.program!r}{', with a range' if case.has_range else ''}")
+    say(console, repr(case.program))
+    say(console, f"has_range = {case.has_range}, is_used = {case.is_used}")
     for label, model in zip(NAMES, case.models, strict=True):
         say(console, f"{label} = {model.text()}")
     for outcome in outcomes:

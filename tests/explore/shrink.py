@@ -20,7 +20,7 @@ def shrunk(case, outcome, seconds=8.0):
         progress = False
         for candidate in smaller(found[0]):
             models = (model.text() for model in candidate.models)
-            known = (candidate.program.text, candidate.has_range, *models)
+            known = (candidate.program.text, candidate.has_range, candidate.is_used, *models)
             if known in seen:
                 continue
             if time.process_time() > end:
@@ -60,6 +60,8 @@ def smaller(case):
     """Cases that are smaller by one step, the greatest steps first."""
     if case.has_range:
         yield replace(case, has_range=False)
+    if case.is_used:
+        yield replace(case, is_used=False)
     shorter = [model.shorter() for model in case.models]
     if all(model is not None for model in shorter):
         yield replace(case, models=tuple(shorter))
@@ -104,7 +106,7 @@ def reproducer(case, outcome):
     lines = ["import fsmeu", "from contextlib import suppress", "from math import inf, nan"]
     given = ", ".join([f'"""{program.text}"""', *options])
     lines.append(f"loss = fsmeu.loads({given})")
-    if case.n:
+    if case.is_used and case.n:
         before = f"fsmeu.expect(loss, {case.shorter_z}, {case.models[0].shorter().text()})"
         lines.append(f"with suppress(fsmeu.FsmeuError): {before}")
     for name, model in zip(NAMES, case.models, strict=True):
