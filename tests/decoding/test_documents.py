@@ -422,5 +422,28 @@ def test_references_that_surely_have_no_chunk(long, empty, best, monkeypatch):
     monkeypatch.setattr(by_lanes, "LONG", long)
     certain = Independent(np.tile(np.eye(len(TAGS))[0], (12, 1)), TAGS)
     found = fsmeu.decode(f1(empty=empty), certain, method="lanes")
-    assert abs(found.value - best) <= 1e-12
+    assert found.value == best
     assert (set(found.labels) == {"O"}) == (empty == 1)
+
+
+@pytest.mark.parametrize("long", [1, 100])
+@pytest.mark.parametrize("rate", ["tp / ref", "tp / (hyp + ref)"])
+def test_totals_that_no_hypothesis_has(long, rate, monkeypatch):
+    """Each item of z counts 3: all hypotheses are valued by all references."""
+    monkeypatch.setattr(by_lanes, "LONG", long)
+    counts = "count tp when z == 1 and y == 1 count hyp by 3 when z == 1 count ref when y == 1"
+    value = f"value {rate} or 0.75 when hyp + ref == 0 or 0.5 when ref == 0 range 0 .. 1"
+    loss = fsmeu.loads(f"utility f labels 0 1 {counts} {value}")
+    p = [1.0, 0.5, 0.0, 0.1, 0.6]
+    found = fsmeu.decode(loss, p, method="lanes")
+    values = {}
+    for z in product((0, 1), repeat=5):
+        values[z] = 0.0
+        for y in product((0, 1), repeat=5):
+            chance = np.prod([q if one else 1 - q for one, q in zip(y, p, strict=True)])
+            below = sum(y) if rate == "tp / ref" else 3 * sum(z) + sum(y)
+            if chance:  # then y has an item, the first
+                values[z] += chance * sum(a * b for a, b in zip(z, y, strict=True)) / below
+    assert values[tuple(found.labels)] == pytest.approx(max(values.values()), rel=1e-12)
+    assert found.value == pytest.approx(max(values.values()), rel=1e-12)
+    assert found.upper >= max(values.values())
