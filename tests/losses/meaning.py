@@ -99,7 +99,9 @@ class World:
         if register.depth is not None:
             if not all(low <= number(entry) <= high and entry % 1 == 0 for entry in value):
                 raise Undefined(f"{register.name} remembers what is outside its bounds")
-        elif register.sugar != "count" and not (low <= number(value) <= high and value % 1 == 0):
+        elif register.sugar in ("count", "require"):
+            return
+        elif not (low <= number(value) <= high and value % 1 == 0):
             raise Undefined(f"{register.name} leaves its bounds")
 
     def allows(self, state):
