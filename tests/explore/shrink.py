@@ -34,9 +34,12 @@ def shrunk(case, outcome, seconds=8.0):
 
 
 def _kind(outcome):
-    """Whether a file did not load, and the name of an error that is no answer, if it is one."""
+    """Why a file did not load, if so, and the name of an error that is no answer, if it is one."""
     call, got = outcome.fault.call, outcome.fault.got
-    return call.startswith("fsmeu.loads"), got.split(":")[0] if "Error" in got else None
+    why = None
+    if call.startswith("fsmeu.loads"):
+        why = re.sub(r"'[^']*'|\d+", "", got.splitlines()[0])
+    return why, got.split(":")[0] if "Error" in got else None
 
 
 def _fails(case, outcome):
