@@ -8,7 +8,6 @@ a test marked ``thirds``; ``--all`` runs everything.
 """
 
 import os
-from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -54,6 +53,22 @@ def rounds():
     )
 
 
+def diagonal(item, numbers):
+    """The numbers of the values that a case has of each of its parameters, added up.
+
+    Cases whose sums are the same modulo 3 are a third of a product, in which each value of each
+    parameter has its turn. ``numbers`` has those of values that were seen, by test and parameter.
+    """
+    test = item.nodeid.partition("[")[0]
+    total = 0
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
+        value = tuple(id(item.callspec.params[name.strip()]) for name in names)
+        known = numbers.setdefault((test, *names), {})
+        total += known.setdefault(value, len(known))
+    return total
+
+
 def pytest_collection_modifyitems(config, items):
     """Leaves nightly tests out and lowers the number of examples, unless told otherwise."""
     if nightly.EVERYTHING:
@@ -62,13 +77,14 @@ def pytest_collection_modifyitems(config, items):
         full = function._hypothesis_internal_use_settings
         fewer = min(full.max_examples, max(FEWEST, full.max_examples // QUICK_SHARE))
         function._hypothesis_internal_use_settings = settings(full, max_examples=fewer)
-    cases = Counter()
+    numbers = {}
+    first = {}
     for item in items:
         if item.get_closest_marker("thirds"):
             test = item.nodeid.partition("[")[0]
-            if cases[test] % 3:
+            total = diagonal(item, numbers)
+            if (total - first.setdefault(test, total)) % 3:
                 item.add_marker("nightly")
-            cases[test] += 1
     if not config.option.markexpr:
         left_out = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=left_out)

@@ -84,9 +84,11 @@ def chords(
         t = (u[ks] - u[first]) / span if span else np.zeros(len(ks))
         between = (t > -1e-12) & (t < 1.0 + 1e-12)
         ends = [search.bounds(k)[ks] + over_at(k, ks) for k in (first, last)]
-        total = (1.0 - t) * ends[0] + t * ends[1]
+        some = ends[0] > -np.inf  # that some hypothesis has
+        total = np.zeros(len(ks))
+        total[some] = (1.0 - t[some]) * ends[0][some] + t[some] * ends[1][some]
         bounds = search.gain[ks] * total + search.offset[ks] + search.errors[ks]
-        return np.where(between, bounds, np.inf)
+        return np.where(some, np.where(between, bounds, np.inf), -np.inf)
 
     return bounds_at
 

@@ -106,7 +106,8 @@ class PricedSums:
         """
         falls = -np.gradient(np.log(worth))
         added = np.gradient(offset) / worth
-        price = self.size * float(falls[len(falls) // 2])
+        scale = self.size or 1.0  # without scores, as where y surely has no item, any will do
+        price = scale * float(falls[len(falls) // 2])
         with self._steps(scores, factors) as buffers:
             sides = self._at_prices(buffers, 0.4 * price, 0.8 * price)
             lines = sides
@@ -116,7 +117,7 @@ class PricedSums:
                 price = best * float(falls[k]) - float(added[k]) if k else 0.25 * price
                 if len(lines) > 2 and sides[0, 0] <= price <= sides[1, 0]:
                     break
-                aside = _ASIDE * max(abs(price), 1e-9 * self.size)
+                aside = _ASIDE * max(abs(price), 1e-9 * scale)
                 sides = self._at_prices(buffers, price - aside, price + aside)
                 lines = np.append(lines, sides, axis=0)
             far = self._at_prices(buffers, 2.0 * abs(price), 6.0 * abs(price))

@@ -141,17 +141,19 @@ def count_range(groups: Sequence[LaneGroup]) -> CountRange:
     steps = np.minimum(_STEPS * likely, _MOST_EXPONENT / longest)
     nodes = np.concatenate([steps, -steps, [_SMALL, _NONE]])
     logs = np.zeros(len(nodes))
+    roundings = 0.0
     deficit = 0.0
     escaped = 0.0
     for group in groups:
         found = group.trellis.with_lanes(nodes).lane_sums(group.weights)
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs += np.log(found.masses).sum(axis=0) + group.size * group.rounding
+            logs += np.log(found.masses).sum(axis=0)
+        roundings += group.size * group.rounding
         deficit += float(found.deficits[:, -2].sum())
         escaped += float(found.escaped.sum())
     none = math.exp(logs[-1])
     nodes = nodes[:-2]
-    logs = logs[:-2]
+    logs = logs[:-2] + roundings
     mean = min(max(deficit / _SMALL, 0.0), float(most))
     deviation = _deviation(nodes, logs, mean, float(most))
     bias = deviation

@@ -167,6 +167,8 @@ def _possible_steps(
     gains = np.zeros((view.linear, *targets.shape)) if view.linear else None
     for symbol, arcs in arcs_by_label(layer):
         rows = np.flatnonzero((mass[0, layer.source[arcs]] > 0).any(axis=0))
+        if not len(rows):
+            continue
         reached, gained = view.advance(i + 1, codes[rows], np.array([symbol]))
         targets[rows, symbol] = reached[:, 0]
         if gains is not None and gained is not None:

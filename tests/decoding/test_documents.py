@@ -14,7 +14,7 @@ from fsmeu.decoding.prices import PricedSums
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.expectation import totals
 from fsmeu.expectation.totals import totals_problem
-from fsmeu.models import Markov, Mixture, NBest, from_potentials
+from fsmeu.models import Independent, Markov, Mixture, NBest, from_potentials
 from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import split_trellis_of
@@ -85,9 +85,19 @@ MODELS = {
 
 def check(loss, model, **options):
     """Lanes and counts decide the same, where lanes prove it."""
-    found = fsmeu.decode(loss, model, method="lanes", **options)
+    return check_against(by_counts(loss, model, **options), loss, model, **options)
+
+
+def by_counts(loss, model, **options):
+    """The decision by exact counts."""
     wanted = fsmeu.decode(loss, model, method="counting", **options)
     assert wanted.exact
+    return wanted
+
+
+def check_against(wanted, loss, model, **options):
+    """The decision by lanes, which is as good as this one."""
+    found = fsmeu.decode(loss, model, method="lanes", **options)
     assert found.value == pytest.approx(wanted.value, rel=1e-11)
     if found.labels != wanted.labels:  # as good
         own = fsmeu.expect(loss, found.labels, model).value
@@ -125,6 +135,7 @@ def test_ages_that_reach_the_cap(caps, stay, monkeypatch):
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.thirds
 def test_prices_decide_as_tables_of_all_counts_do(kind, given, monkeypatch):
     """Whatever the model; with a constraint or without one."""
     model = MODELS[kind](np.random.default_rng(len(kind)))
@@ -249,16 +260,17 @@ def test_losses_are_as_low_as_utilities_are_high(kind):
 
 @pytest.mark.parametrize("kind", ["plain", "sure", "zeros", "list"])
 @pytest.mark.parametrize("name", KIN)
-@pytest.mark.parametrize("long", [1, 10**9])
 @pytest.mark.thirds
-def test_kin_as_by_counts(kind, name, long, monkeypatch):
+def test_kin_as_by_counts(kind, name, monkeypatch):
     """Affine values, precision, recall, chunks counted late; at prices and by tables."""
-    monkeypatch.setattr(by_lanes, "LONG", long)
     model = MODELS[kind](np.random.default_rng(len(kind)))
     loss = kin(name)
     is_proven = name not in NOT_CLOSE
-    assert check(loss, model).exact >= is_proven
-    assert check(loss, model, constraint="(O|B-A|I-A|B-B)* B-A O").exact >= is_proven
+    for options in ({}, {"constraint": "(O|B-A|I-A|B-B)* B-A O"}):
+        wanted = by_counts(loss, model, **options)
+        for long in (1, 10**9):
+            monkeypatch.setattr(by_lanes, "LONG", long)
+            assert check_against(wanted, loss, model, **options).exact >= is_proven
 
 
 @settings(max_examples=40)
@@ -401,3 +413,37 @@ def test_long_documents_in_quadruple_precision(seed):
     own = f_score(chunk_sums(labels, of_potentials(*tables, TAGS)), chunk_count(labels))
     assert abs(found.value - own) <= found.error
     assert fsmeu.decode(loss, model).labels == labels
+
+
+@pytest.mark.parametrize("long", [1, 100])
+@pytest.mark.parametrize(("empty", "best"), [(1, 1.0), (-1, 0.0)])
+def test_references_that_surely_have_no_chunk(long, empty, best, monkeypatch):
+    """No chunk is ever right: none, or any, whichever the file says is better."""
+    monkeypatch.setattr(by_lanes, "LONG", long)
+    certain = Independent(np.tile(np.eye(len(TAGS))[0], (12, 1)), TAGS)
+    found = fsmeu.decode(f1(empty=empty), certain, method="lanes")
+    assert found.value == best
+    assert (set(found.labels) == {"O"}) == (empty == 1)
+
+
+@pytest.mark.parametrize("long", [1, 100])
+@pytest.mark.parametrize("rate", ["tp / ref", "tp / (hyp + ref)"])
+def test_totals_that_no_hypothesis_has(long, rate, monkeypatch):
+    """Each item of z counts 3: all hypotheses are valued by all references."""
+    monkeypatch.setattr(by_lanes, "LONG", long)
+    counts = "count tp when z == 1 and y == 1 count hyp by 3 when z == 1 count ref when y == 1"
+    value = f"value {rate} or 0.75 when hyp + ref == 0 or 0.5 when ref == 0 range 0 .. 1"
+    loss = fsmeu.loads(f"utility f labels 0 1 {counts} {value}")
+    p = [1.0, 0.5, 0.0, 0.1, 0.6]
+    found = fsmeu.decode(loss, p, method="lanes")
+    values = {}
+    for z in product((0, 1), repeat=5):
+        values[z] = 0.0
+        for y in product((0, 1), repeat=5):
+            chance = np.prod([q if one else 1 - q for one, q in zip(y, p, strict=True)])
+            below = sum(y) if rate == "tp / ref" else 3 * sum(z) + sum(y)
+            if chance:  # then y has an item, the first
+                values[z] += chance * sum(a * b for a, b in zip(z, y, strict=True)) / below
+    assert values[tuple(found.labels)] == pytest.approx(max(values.values()), rel=1e-12)
+    assert found.value == pytest.approx(max(values.values()), rel=1e-12)
+    assert found.upper >= max(values.values())

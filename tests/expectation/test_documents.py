@@ -269,8 +269,8 @@ def check_corpus(seed, count, scale, options):
     return loss, models, likely
 
 
-@pytest.mark.parametrize("scale", [0.5, 1.0, 3.0])
 @pytest.mark.parametrize("options", [{}, {"beta": 2, "empty": 0}])
+@pytest.mark.parametrize("scale", [0.5, 1.0, 3.0])
 @pytest.mark.thirds
 def test_corpora_in_quadruple_precision(scale, options):
     """Lanes and windows of counts have bounds that meet."""

@@ -153,3 +153,12 @@ def test_what_is_too_large_is_said_to_have_another_engine(ask, monkeypatch):
     monkeypatch.setenv("FSMEU_MAX_STATES", "20")
     with pytest.raises(SizeLimitError, match="The default engine has no such limit"):
         ask(fsmeu.load("jaccard"), [1, 0] * 4, [0.3, 0.4] * 4, engine="openfst")
+
+
+def test_a_step_that_no_state_that_is_kept_may_take_is_not_looked_at():
+    """A second 4, which follows only what is not kept, would leave the bounds of r."""
+    update = "register r in 0..2 start 1 next if y == 4 and i > 1 then 3 else 1"
+    loss = fsmeu.loads(f"loss f labels 0 4 {update} value r range 0 .. 3")
+    pairs = fsmeu.models.NBest([[0, 0], [4, 4]], [0.75, 0.25], [0, 4])
+    answer = fsmeu.expect(loss, [0, 0], pairs, keep=1)
+    assert (answer.kept, answer.lower, answer.upper) == pytest.approx((0.75, 0.75, 1.5))

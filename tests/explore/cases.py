@@ -5,7 +5,7 @@ Case k of seed S is always the same.
 
 import random
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,23 +15,34 @@ from fsmeu.decoding.problem import RefusalError
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.searn import CostOracle
 from tests.explore.programs import random_program
-from tests.explore.truth import truth_of
+from tests.explore.rounded import Unsure
+from tests.explore.truth import STEPS, truth_of
 from tests.label_models import ModelSpec, plain_model, random_model
 from tests.strategies import LossCase
 
 LENGTHS = {2: (0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6), 3: (0, 1, 2, 2, 3, 3, 4)}
 LENGTHS |= {4: (0, 1, 2, 2, 3), 5: (0, 1, 2, 2)}
 """Lengths to draw from, by the number of labels: a few thousand pairs at most."""
+RANGES = 0.5
+"""The part of the files that declare a range: some methods ask for one."""
+USED = 0.3
+"""The part of the losses that were used before."""
 NAMES = ("model", "alike", "other")
 """What a call names the three models of a case."""
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A loss file, and three label models of one length, the first of them the reference's."""
+    """A loss file, and three label models of one length, the first of them the reference's.
+
+    With ``has_range`` the file declares the range of its values at this length, as listed. With
+    ``is_used`` the loss was asked for a shorter sequence before: what it keeps must not harm.
+    """
 
     program: LossCase
     models: tuple[ModelSpec, ...]
+    has_range: bool = False
+    is_used: bool = True
 
     @property
     def n(self):
@@ -43,12 +54,33 @@ class Case:
 
     @cached_property
     def loss(self):
-        """The loss, asked for a shorter sequence before: what it keeps must not harm."""
-        loss = self.program.load()
-        if self.n:
+        loss = self.declared.load() if self.has_range else self._plain
+        if self.is_used and self.n:
             with suppress(FsmeuError):
                 fsmeu.expect(loss, self.shorter_z, self.models[0].shorter().build())
         return loss
+
+    @cached_property
+    def _plain(self):
+        """The loss as the program has it."""
+        return self.program.load()
+
+    @cached_property
+    def declared(self):
+        """The program, with a range if one is declared and all values are known."""
+        values = self.truth.values[self.truth.allowed] if self.has_range else np.zeros(0)
+        if not values.size or np.isnan(values).any():
+            return self.program
+        low, high = float(values.min()) - self.wide, float(values.max()) + self.wide
+        return replace(self.program, text=f"{self.program.text}range {low!r} .. {high!r}\n")
+
+    @property
+    def wide(self):
+        """How much wider a range is that is declared: what values may be off; 0 without one."""
+        if not self.has_range:
+            return 0.0
+        most = np.abs(self.truth.values[self.truth.allowed]).max(initial=0.0)
+        return float(2e-9 * most + STEPS * np.nanmax(self.truth.slack))
 
     @property
     def shorter_z(self):
@@ -58,10 +90,31 @@ class Case:
         """Any sequence."""
         return random.choice(self.truth.sequences)
 
-    @cached_property
+    def draw_allowed(self, random):
+        """Any hypothesis that the loss is defined for, None where there is none."""
+        truth = self.truth
+        rows = np.flatnonzero(truth.allowed).tolist()
+        return truth.sequences[random.choice(rows)] if rows else None
+
+    @property
     def truth(self):
-        """Every pair, by the second reading of the language."""
-        return truth_of(self.loss.spec, self.labels, self.program.given, self.n)
+        """Every pair, by the second reading of the language.
+
+        Raises:
+            Unsure: what the file says depends on rounding, or leaves the doubles.
+        """
+        if isinstance(self._pairs, Unsure):
+            raise self._pairs
+        return self._pairs
+
+    @cached_property
+    def _pairs(self):
+        try:
+            return truth_of(self._plain.spec, self.labels, self.program.given, self.n)
+        except OverflowError as error:
+            return Unsure(str(error))
+        except Unsure as error:
+            return error
 
     @cached_property
     def built(self):
@@ -81,7 +134,8 @@ def random_case(seed, k):
     rng = np.random.default_rng(source.getrandbits(64))
     first = random_model(rng, program.labels, n)
     alike = random_model(rng, program.labels, n, (first.kind,))
-    return Case(program, (first, alike, random_model(rng, program.labels, n)))
+    models = (first, alike, random_model(rng, program.labels, n))
+    return Case(program, models, source.random() < RANGES, source.random() < USED)
 
 
 def written_case(program, kind, n, seed=0, **more):

@@ -24,15 +24,20 @@ def check_decision(case, call, decision, p, allowed=None):
     if np.isnan(means[own]):
         holds(call, False, decision, "an error: a possible pair of its labels has no value")
     same(f"{call}.value", decision.value, means[own], room[own])
-    if allowed is not None:
-        holds(call, allowed[own], decision.labels, "labels that satisfy the constraint")
-        means, room = means[allowed], room[allowed]
-    if not decision.exact or np.isnan(means).any():
+    allowed = truth.allowed if allowed is None else allowed & truth.allowed
+    holds(call, allowed[own], decision.labels, "labels that are allowed")
+    means, room = means[allowed], room[allowed]
+    if np.isnan(means).any():
         return
     sign = 1.0 if case.loss.kind == "utility" else -1.0
     best = int((sign * means).argmax())
+    inside = decision.lower - room[best] <= means[best] <= decision.upper + room[best]
+    limits = f"lower {decision.lower!r}, upper {decision.upper!r}"
+    holds(call, inside, limits, f"the best value is {means[best]!r}")
+    if not decision.exact:
+        return
     short = sign * (means[best] - everything[0][own])
-    names = [z for k, z in enumerate(truth.sequences) if allowed is None or allowed[k]]
+    names = [z for k, z in enumerate(truth.sequences) if allowed[k]]
     better = f"{list(names[best])} has {means[best]!r}, better by {short:.3g}"
     got = f"{decision.labels} with {decision.value!r}, exact by {decision.method}"
     holds(call, short <= room[best] + everything[1][own], got, better)
@@ -60,7 +65,7 @@ def constrained(case, random):
     text, allowed = random_constraint(case.truth, random)
     method = random.choice(TRIED) if random.random() < 0.4 else "auto"
     call = f"fsmeu.decode(loss, model, constraint={text!r}, method={method!r})"
-    nothing = not allowed.any()
+    nothing = not (allowed & case.truth.allowed).any()
     decision = ask(case, call, nothing, nothing or not case.truth.defined)
     check_decision(case, call, decision, case.chances[0], allowed)
 

@@ -1,9 +1,9 @@
 """Random loss files that are in the class of some decoder, or nearly so.
 
 Each family writes a plain member of a class (functions of the confusion table, sums over positions,
-zero-one, counts of one tape, windows, files from the shelf) and then may bend it: a factor of n, a
-clock, a parity, an exception at one table, an answer that is right for short sequences only, an
-amount other than 1, terms that are many orders of magnitude apart.
+zero-one, counts of one tape, ratios of such counts, windows, files from the shelf) and then may
+bend it: a factor of n, a clock, a parity, an exception at one table, an answer that is right for
+short sequences only, an amount other than 1, terms that are many orders of magnitude apart.
 """
 
 import re
@@ -193,8 +193,8 @@ class Family(Writer):
         main = f"({self.random.choice(shapes)})"
         return [*lines, *extra, self.valued(main, "", names)]
 
-    def counting(self):
-        """Linear in what reads both tapes, otherwise a count of each tape."""
+    def tape_counts(self):
+        """Lines of a joint count tp, and of hyp and ref of one tape each, which may remember."""
         one, other = self.word(1), self.word(self.random.randrange(len(self.labels)))
         depth = self.random.randint(1, 2)
         memories = [f"memory mz of z last {depth}", f"memory my of y last {3 - depth}"]
@@ -213,7 +213,24 @@ class Family(Writer):
             by = f" by (z == {one}) - 2 * (z == y)"
             joint = self.random.choice((joint, "i > 0", f"y == {other}"))
         lines += [f"count tp{by} when {joint}{self.clock()}"]
-        lines += self.counts(hyp=seen[0], ref=seen[1])
+        return [*lines, *self.counts(hyp=seen[0], ref=seen[1])]
+
+    def totals(self):
+        """A joint count over a sum of counts of each tape."""
+        scale, hyp, ref = (self.random.choice(("1", "1", "2", "3", "0.3")) for _ in range(3))
+        below = self.random.choice((f"{hyp} * hyp + {ref} * ref", f"{hyp} * hyp + {ref} * ref + n"))
+        main = self.random.choice(("{x}", "{x}", "1 - {x}", "2 * {x} + 0.5")).format(
+            x=f"{scale} * tp / ({below})"
+        )
+        answers = f" or {self.random.choice(('0', '1', '0.75'))} when {below} == 0"
+        value = f"value {self.sign}({main}){answers}"
+        if self.bent(0.2):
+            value = self.valued(main, answers, ["tp", "hyp", "ref"])
+        return [*self.tape_counts(), value]
+
+    def counting(self):
+        """Linear in what reads both tapes, otherwise a count of each tape."""
+        lines = self.tape_counts()
         names = ["tp", "hyp", "ref"]
         shapes = (
             ("2 * tp / (hyp + ref)", f" or {self.number()} when hyp + ref == 0"),
@@ -255,7 +272,7 @@ class Family(Writer):
 
     def family(self):
         """The text of a file of one family, and whether labels must be given with it."""
-        makers = [self.additive, self.zero_one, self.counting, self.windows]
+        makers = [self.additive, self.zero_one, self.counting, self.totals, self.windows]
         if len(self.labels) == 2:
             makers += [self.confusion] * 4
         head = self.header()

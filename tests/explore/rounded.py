@@ -10,7 +10,6 @@ import math
 import operator
 import sys
 from fractions import Fraction
-from functools import total_ordering
 from numbers import Number
 
 from tests.losses.meaning import Undefined, World, function, power
@@ -25,7 +24,6 @@ class Unsure(Exception):
     """What a file says here depends on rounding."""
 
 
-@total_ordering
 class Rounded(Number):
     """A number.
 
@@ -52,21 +50,31 @@ class Rounded(Number):
         """How far a result in doubles may be off."""
         return 0.0 if self.plain else UNIT * self.size
 
-    def _minus(self, other):
-        """The difference, exact, where it is known to be of that sign."""
+    def _told_apart(self, other):
+        """The other number as one of these, where it is known which of both is greater."""
         other = as_rounded(other)
-        difference = self.value - other.value
-        if self.plain and other.plain:
-            return difference
-        if abs(difference) <= SURE * UNIT * (self.size + other.size):
-            raise Unsure("a comparison turns on rounding")
-        return difference
+        if not (self.plain and other.plain):
+            apart = float(abs(self.value - other.value))
+            if apart <= SURE * UNIT * (self.size + other.size):
+                raise Unsure("a comparison turns on rounding")
+        return other
 
     def __eq__(self, other):
-        return self._minus(other) == 0 if isinstance(other, Number) else NotImplemented
+        if type(other) is not Rounded and not isinstance(other, Number):
+            return NotImplemented
+        return self.value == self._told_apart(other).value
 
     def __lt__(self, other):
-        return self._minus(other) < 0
+        return self.value < self._told_apart(other).value
+
+    def __le__(self, other):
+        return self.value <= self._told_apart(other).value
+
+    def __gt__(self, other):
+        return self.value > self._told_apart(other).value
+
+    def __ge__(self, other):
+        return self.value >= self._told_apart(other).value
 
     def __add__(self, other):
         other = as_rounded(other)
@@ -88,7 +96,11 @@ class Rounded(Number):
         return _made(Fraction(self.value) / other.value, size, self, other)
 
     def __mod__(self, other):
-        return self - as_rounded(other) * math.floor(self / other)
+        other = as_rounded(other)
+        if other.value == 1 and other.plain and self.plain:
+            whole = math.floor(self.value)  # most remainders ask whether a number is whole
+            return Rounded(self.value - whole, self.size + abs(whole))
+        return self - other * math.floor(self / other)
 
     def __pow__(self, other):
         return _power(self, as_rounded(other))
@@ -137,9 +149,12 @@ def _held(value):
 
 
 def _made(value, size, *parts):
-    if abs(value) > sys.float_info.max:
-        raise Undefined("too large")
-    if size > _LARGE or 0 < abs(value) < _SMALL:
+    """The number of this value and of a size that is no smaller, made of these parts."""
+    if size > _LARGE:
+        if abs(value) > sys.float_info.max:
+            raise Undefined("too large")
+        raise Unsure("at the ends of the doubles")
+    if type(value) is not int and value and abs(float(value)) < _SMALL:
         raise Unsure("at the ends of the doubles")
     return Rounded(value, size, all(part.plain for part in parts))
 
@@ -153,7 +168,8 @@ def _power(base, exponent):
     ratio = base.size / float(abs(base.value)) if base.value else 1.0
     if whole:
         value = power(Fraction(base.value), exponent.value)
-        size = float(abs(value)) * (1 + abs(exponent.value) * ratio) if abs(value) < _LARGE else 0
+        grows = 1 + abs(exponent.value) * ratio
+        size = float(abs(value)) * grows if abs(value) < _LARGE else math.inf
         return _made(value, size, base, exponent)
     if base < 0:
         raise Undefined("a fractional power of a negative number")

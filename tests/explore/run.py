@@ -101,6 +101,12 @@ def show_failures(report, console):
             say(console, f"{check}: {len(more)} more, cases {', '.join(more[:20])}")
 
 
+def show(report, console):
+    """Prints reproducers and the table of outcomes so far."""
+    show_failures(report, console)
+    console.print(summary(report))
+
+
 def summary(report):
     """The outcomes as a table."""
     table = Table("check", *OUTCOMES, title=f"{report.cases:,} cases")
@@ -116,6 +122,7 @@ def replay(name, console):
     seed, k = (int(x) for x in name.split(":"))
     case, outcomes = run_case(seed, k)
     say(console, repr(case.program))
+    say(console, f"has_range = {case.has_range}, is_used = {case.is_used}")
     for label, model in zip(NAMES, case.models, strict=True):
         say(console, f"{label} = {model.text()}")
     for outcome in outcomes:
@@ -130,6 +137,7 @@ def arguments(words=None):
     add = parser.add_argument
     add("--cases", type=int, help="how many cases (1,000 unless --minutes)")
     add("--seed", type=int, default=0, help="case k of a seed is always the same")
+    add("--every", type=int, metavar="N", help="print the table so far after each N cases")
     add("--minutes", type=float, help="stop after so many minutes")
     add("--jobs", type=int, default=2, help="processes")
     add("--case", metavar="S:K", help="run case K of seed S and show all of it")
@@ -154,13 +162,18 @@ def main(words=None):
         interruptible()
         with kernels_that_run("compiled"):
             loops.sentences()  # here, so that no process loads or compiles them
-        tell = partial(progress.update, progress.add_task("cases", total=cases, failed=0))
+        task = progress.add_task("cases", total=cases, failed=0)
+
+        def tell(completed, failed):
+            progress.update(task, completed=completed, failed=failed)
+            if given.every and completed % given.every == 0:
+                show(report, console)
+
         limits, only = (cases, given.minutes, given.jobs), (given.check,) if given.check else ()
         with progress:
             explore(given.seed, *limits, not given.no_shrink, tell, only, report)
         interruptible(False)
-    show_failures(report, console)
-    console.print(summary(report))
+    show(report, console)
     return int(bool(report.failures))
 
 

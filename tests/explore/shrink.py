@@ -2,9 +2,11 @@
 
 import re
 import time
+from contextlib import suppress
 from dataclasses import replace
 
-from tests.explore.cases import NAMES, Case
+from fsmeu.errors import FsmeuError
+from tests.explore.cases import NAMES
 from tests.explore.trial import run_check
 
 _TOKEN = re.compile(r'"[^"]*"|\d+(?:\.\d+)?(?:e[+-]?\d+)?|\w+|\.\.|->|[<>=!]=|\S')
@@ -17,7 +19,8 @@ def shrunk(case, outcome, seconds=8.0):
     while progress:
         progress = False
         for candidate in smaller(found[0]):
-            known = (candidate.program.text, *(model.text() for model in candidate.models))
+            models = (model.text() for model in candidate.models)
+            known = (candidate.program.text, candidate.has_range, candidate.is_used, *models)
             if known in seen:
                 continue
             if time.process_time() > end:
@@ -31,9 +34,12 @@ def shrunk(case, outcome, seconds=8.0):
 
 
 def _kind(outcome):
-    """Whether a file did not load, and the name of an error that is no answer, if it is one."""
+    """Why a file did not load, if so, and the name of an error that is no answer, if it is one."""
     call, got = outcome.fault.call, outcome.fault.got
-    return call.startswith("fsmeu.loads"), got.split(":")[0] if "Error" in got else None
+    why = None
+    if call.startswith("fsmeu.loads"):
+        why = re.sub(r"'[^']*'|\d+", "", got.splitlines()[0])
+    return why, got.split(":")[0] if "Error" in got else None
 
 
 def _fails(case, outcome):
@@ -55,15 +61,19 @@ def _fails(case, outcome):
 
 def smaller(case):
     """Cases that are smaller by one step, the greatest steps first."""
+    if case.has_range:
+        yield replace(case, has_range=False)
+    if case.is_used:
+        yield replace(case, is_used=False)
     shorter = [model.shorter() for model in case.models]
     if all(model is not None for model in shorter):
-        yield Case(case.program, tuple(shorter))
+        yield replace(case, models=tuple(shorter))
     for text in smaller_texts(case.program.text):
         used = {k: v for k, v in case.program.given.items() if re.search(rf"\b{k}\b", text)}
-        yield Case(replace(case.program, text=text, given=used), case.models)
+        yield replace(case, program=replace(case.program, text=text, given=used))
     for k, model in enumerate(case.models):
         for simple in model.simpler():
-            yield Case(case.program, (*case.models[:k], simple, *case.models[k + 1 :]))
+            yield replace(case, models=(*case.models[:k], simple, *case.models[k + 1 :]))
 
 
 def smaller_texts(text):
@@ -92,12 +102,14 @@ def smaller_lines(line):
 def reproducer(case, outcome):
     """A Python text that shows the fault."""
     program, used = case.program, outcome.fault.call
+    with suppress(FsmeuError):  # where it does not load, this is the fault
+        program = case.declared
     options = [f"labels={list(program.labels)}"] if program.ask else []
     options += [f"{name}={value!r}" for name, value in program.given.items()]
     lines = ["import fsmeu", "from contextlib import suppress", "from math import inf, nan"]
     given = ", ".join([f'"""{program.text}"""', *options])
     lines.append(f"loss = fsmeu.loads({given})")
-    if case.n:
+    if case.is_used and case.n:
         before = f"fsmeu.expect(loss, {case.shorter_z}, {case.models[0].shorter().text()})"
         lines.append(f"with suppress(fsmeu.FsmeuError): {before}")
     for name, model in zip(NAMES, case.models, strict=True):

@@ -31,6 +31,7 @@ class Truth:
         values: the value of each pair.
         sizes: the sizes of the terms of each value, summed.
         slack: how far a single value may be off in doubles.
+        allowed: for each sequence whether the file is defined for it as a hypothesis.
     """
 
     labels: tuple
@@ -38,11 +39,17 @@ class Truth:
     values: np.ndarray
     sizes: np.ndarray
     slack: np.ndarray
+    allowed: np.ndarray
 
     @property
     def defined(self):
-        """True when every pair has a value."""
-        return not np.isnan(self.values).any()
+        """True when every pair of an allowed hypothesis has a value."""
+        return not np.isnan(self.values[self.allowed]).any()
+
+    def has_values(self, rows):
+        """True when every pair of the allowed hypotheses among these rows has a value."""
+        rows = [row for row in rows if self.allowed[row]]
+        return not np.isnan(self.values[rows]).any()
 
     def row(self, z):
         return self.sequences.index(tuple(z))
@@ -84,37 +91,58 @@ def truth_of(spec, labels, given, n):
     world = RoundedWorld(spec, labels, n, **given)
     size = len(labels)
     try:
-        states, at = [world.start()], np.zeros((1, 1), np.int64)
+        state = world.start()
+        states, at = {_key_of(state): state}, np.zeros((1, 1), np.int64)
     except Undefined:
-        states, at = [], np.full((1, 1), -1)
+        states, at = {}, np.full((1, 1), -1)
+    known = {}
     for i in range(1, n + 1):
-        table, states = _layer(world, states, i)
+        if world.reads_position:
+            known = {}
+        table, states = _layer(world, states, i, known)
         moved = table[at] if len(table) else np.full((*at.shape, size, size), -1)
         moved = np.where(at[:, :, None, None] < 0, -1, moved)
         rows, columns = at.shape
         at = moved.transpose(0, 2, 1, 3).reshape(rows * size, columns * size)
-    ends = np.array([_end(world, state) for state in states] + [(math.nan,) * 3])
+    ends = np.array([_end(world, state) for state in states.values()] + [(math.nan,) * 3])
+    allowed = np.array([world.allows(state) for state in states.values()] + [True])
     sequences = brute_force.sequences(labels, n)
-    return Truth(tuple(labels), sequences, *(ends[at, k] for k in range(3)))
+    tables = (ends[at, k] for k in range(3))
+    return Truth(tuple(labels), sequences, *tables, allowed[at].all(axis=1))
 
 
-def _layer(world, states, i):
-    """Where states lead at position i, (states, z, y), -1 for nowhere; and the states there."""
-    size, found, after = len(world.labels), {}, []
+def _layer(world, states, i, known):
+    """Where states lead at position i, (states, z, y), -1 for nowhere; and the states there.
+
+    States are by key; so are the steps that are known, and those that are found are added.
+    """
+    size, after = len(world.labels), {}
     table = np.full((len(states), size, size), -1, np.int64)
-    for s, state in enumerate(states):
-        for a, z in enumerate(world.labels):
-            for b, y in enumerate(world.labels):
-                try:
-                    moved = world.step(state, z, y, i)
-                except Undefined:
-                    continue
-                key = tuple(_key(value) for value in moved.values())
-                if key not in found:
-                    found[key] = len(after)
-                    after.append(moved)
-                table[s, a, b] = found[key]
+    number = {}
+    for s, (key, state) in enumerate(states.items()):
+        if key not in known:
+            known[key] = _steps(world, state, i)
+        for a, b, goal, moved in known[key]:
+            table[s, a, b] = number.setdefault(goal, len(number))
+            after.setdefault(goal, moved)
     return table, after
+
+
+def _steps(world, state, i):
+    """Where a state leads at position i: indices of the labels of z and y, key and state there."""
+    found = []
+    for a, z in enumerate(world.labels):
+        for b, y in enumerate(world.labels):
+            try:
+                moved = world.step(state, z, y, i)
+            except Undefined:
+                continue
+            found.append((a, b, _key_of(moved), moved))
+    return found
+
+
+def _key_of(state):
+    return tuple([_key(value) for value in state.values()])
 
 
 def _key(value):

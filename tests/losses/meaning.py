@@ -40,21 +40,27 @@ class World:
     """A file with its parameters, its labels and the length of the sequences.
 
     A world with numbers of another kind makes them in ``exact`` and takes functions of them in
-    ``function``.
+    ``function``. ``reads_position`` says whether a step may look at where it is.
     """
 
     exact = staticmethod(exact)
 
     def __init__(self, spec, labels, n, **given):
         self.spec, self.labels, self.n = spec, labels, n
-        self.params, self.bounds = {}, {}
+        self.registers = spec.registers if spec.requirement is None else spec.file_registers
+        self.params, self.bounds, self.depths, self.readers = {}, {}, {}, {}
+        self.flags = (self.exact(0), self.exact(1))
+        self.reads_position = False
         for param in spec.params:
             self.params[param.name] = self.parameter(param, given)
+        self.fixed = {**self.params, "n": self.exact(n)}
+        self.tapes = {label: self.label(label) for label in labels}
         self.depths = {
-            r.name: int(self.look(r.depth, self.fixed(), {}))
-            for r in spec.registers
+            r.name: int(self.look(r.depth, self.fixed, {}))
+            for r in self.registers
             if r.depth is not None
         }
+        self.updates = {r.name: self.reader(r.update) for r in self.registers}
 
     def parameter(self, param, given):
         held, size = param.name in given, len(self.labels)
@@ -63,24 +69,21 @@ class World:
             return [[value] * size] * size if isinstance(value, AnyNumber) else value
         return self.exact(value) if held else value
 
-    def fixed(self):
-        return {**self.params, "n": self.exact(self.n)}
-
     def start(self):
         state = {}
-        for r in self.spec.registers:
+        for r in self.registers:
             empty = r.depth is not None
-            state[r.name] = () if empty else self.look(r.start, self.fixed(), {})
+            state[r.name] = () if empty else self.look(r.start, self.fixed, {})
             self.check(r, state[r.name])
         return state
 
     def step(self, state, z, y, i):
-        tapes = {"z": self.label(z), "y": self.label(y)}
-        names = {**self.fixed(), **state, **tapes, "i": self.exact(i)}
-        for r in self.spec.registers:
-            names[r.name] = self.look(r.update, names, state)
+        tapes = {"z": self.tapes[z], "y": self.tapes[y]}
+        names = {**self.fixed, **state, **tapes, "i": self.exact(i)}
+        for r in self.registers:
+            names[r.name] = self.updates[r.name](names, state)
             self.check(r, names[r.name])
-        return {r.name: names[r.name] for r in self.spec.registers}
+        return {r.name: names[r.name] for r in self.registers}
 
     def label(self, label):
         numeric = all(isinstance(x, int) for x in self.labels)
@@ -91,16 +94,25 @@ class World:
             return
         if register.name not in self.bounds:
             sides = (register.low, register.high)
-            self.bounds[register.name] = [self.look(side, self.fixed(), {}) for side in sides]
+            self.bounds[register.name] = [self.look(side, self.fixed, {}) for side in sides]
         low, high = self.bounds[register.name]
         if register.depth is not None:
             if not all(low <= number(entry) <= high and entry % 1 == 0 for entry in value):
                 raise Undefined(f"{register.name} remembers what is outside its bounds")
-        elif register.sugar != "count" and not (low <= number(value) <= high and value % 1 == 0):
+        elif register.sugar in ("count", "require"):
+            return
+        elif not (low <= number(value) <= high and value % 1 == 0):
             raise Undefined(f"{register.name} leaves its bounds")
 
+    def allows(self, state):
+        """Whether the hypothesis is one that the file is defined for, as far as it was read."""
+        flags = [state[r.name] for r in self.registers if r.sugar == "require"]
+        return not any(truth(flag) for flag in flags)
+
     def value(self, state):
-        return number(self.look(self.spec.value, {**self.fixed(), **state}, state))
+        if not self.allows(state):
+            raise Undefined("the hypothesis is not one that the file is defined for")
+        return number(self.look(self.spec.value, {**self.fixed, **state}, state))
 
     def run(self, z, y):
         state = self.start()
@@ -128,65 +140,103 @@ class World:
     # -- expressions -----------------------------------------------------------------------------
 
     def look(self, expr, names, old):
-        def look(part):
-            return self.look(part, names, old)
+        """The value of an expression, with these names and old values of registers."""
+        if id(expr) not in self.readers:
+            self.readers[id(expr)] = self.reader(expr)
+        return self.readers[id(expr)](names, old)
 
+    def reader(self, expr):
+        """The expression as a function of names and of old values of registers."""
         match expr:
             case syntax.Number():
-                return self.exact(expr.value)
+                value = self.exact(expr.value)
+                return lambda names, old: value
             case syntax.Name():
-                if expr.name not in names:
-                    raise Undefined(f"{expr.name} is not known here")
-                return names[expr.name]
+                self.reads_position |= expr.name == "i"
+                return lambda names, old: named(names, expr.name)
             case syntax.Text():
                 labels = {str(x): x for x in self.labels}
-                return self.label(labels.get(expr.value, expr.value))
+                label = self.label(labels.get(expr.value, expr.value))
+                return lambda names, old: label
             case syntax.Old():
-                return old[expr.name]
+                return lambda names, old: old[expr.name]
             case syntax.At():
-                states = next(r.states for r in self.spec.registers if r.states)
-                return Fraction(states[int(names["state"])] == expr.state)
-            case syntax.Unary(operator="-"):
-                return -number(look(expr.operand))
+                states = next(r.states for r in self.registers if r.states)
+                return lambda names, old: self.flags[states[int(names["state"])] == expr.state]
             case syntax.Unary():
-                return Fraction(not truth(look(expr.operand)))
+                operand = self.reader(expr.operand)
+                if expr.operator == "-":
+                    return lambda names, old: -number(operand(names, old))
+                return lambda names, old: self.flags[not truth(operand(names, old))]
             case syntax.Choice():
-                return look(expr.yes) if truth(look(expr.condition)) else look(expr.no)
-            case syntax.Binary(operator="and"):
-                return Fraction(truth(look(expr.left)) and truth(look(expr.right)))
-            case syntax.Binary(operator="or"):
-                return Fraction(truth(look(expr.left)) or truth(look(expr.right)))
-            case syntax.Binary(operator="==" | "!="):
-                equal = look(expr.left) == look(expr.right)
-                return Fraction(equal if expr.operator == "==" else not equal)
+                condition = self.reader(expr.condition)
+                yes, no = self.reader(expr.yes), self.reader(expr.no)
+                return lambda names, old: (yes if truth(condition(names, old)) else no)(names, old)
             case syntax.Binary():
-                sides = look(expr.left), look(expr.right)
-                if expr.operator in ("<", "<=", ">", ">=") and any(x is NOTHING for x in sides):
-                    return Fraction(0)
-                return arithmetic(expr.operator, *map(number, sides))
-            case syntax.Call(function="tally" | "sum"):
-                held = names[expr.arguments[0].name]
-                if expr.function == "sum":
-                    return sum((number(x) for x in held), Fraction(0))
-                sought = look(expr.arguments[1])
-                return Fraction(sum(1 for x in held if x == sought))
-            case syntax.Call(function="kind" | "type"):
-                return tag(expr.function, look(expr.arguments[0]))
+                return self.binary(expr.operator, self.reader(expr.left), self.reader(expr.right))
+            case syntax.Call(function="tally" | "sum" | "kind" | "type"):
+                return self.of_labels(expr)
             case syntax.Call():
-                return self.function(expr.function, [number(look(a)) for a in expr.arguments])
+                given = [self.reader(one) for one in expr.arguments]
+                return lambda names, old: self.function(
+                    expr.function, [number(one(names, old)) for one in given]
+                )
             case syntax.Index(name=name) if name in self.depths:
-                held, back = (old if expr.old else names)[name], look(expr.arguments[0])
-                if not (back % 1 == 0 and 0 <= back < self.depths[name]):
-                    raise Undefined(f"entry {back}")
-                return held[int(back)] if back < len(held) else NOTHING
+                back = self.reader(expr.arguments[0])
+                return lambda names, old: remembered(
+                    (old if expr.old else names)[name], back(names, old), self.depths[name]
+                )
             case syntax.Index():
-                return self.entry(self.params[expr.name], [look(a) for a in expr.arguments])
+                keys = [self.reader(one) for one in expr.arguments]
+                return lambda names, old: self.entry(
+                    self.params[expr.name], [key(names, old) for key in keys]
+                )
             case syntax.Push():
-                held = (look(expr.entry), *names[expr.memory])
-                return held[: self.depths[expr.memory]]
+                entry, depth = self.reader(expr.entry), self.depths[expr.memory]
+                return lambda names, old: (entry(names, old), *names[expr.memory])[:depth]
             case syntax.Arcs():
-                return self.follow(expr, names, look)
+                return self.follow(expr)
         raise AssertionError(expr)
+
+    def binary(self, sign, left, right):
+        """Two sides, each a function, and the sign between them."""
+        flags = self.flags
+        if sign == "and":
+            return lambda names, old: flags[truth(left(names, old)) and truth(right(names, old))]
+        if sign == "or":
+            return lambda names, old: flags[truth(left(names, old)) or truth(right(names, old))]
+        if sign == "==":
+            return lambda names, old: flags[left(names, old) == right(names, old)]
+        if sign == "!=":
+            return lambda names, old: flags[not left(names, old) == right(names, old)]  # noqa: SIM201
+        if sign not in COMPARISONS:
+            return lambda names, old: arithmetic(
+                sign, number(left(names, old)), number(right(names, old))
+            )
+
+        def compare(names, old):
+            a, b = left(names, old), right(names, old)
+            if a is NOTHING or b is NOTHING:
+                return flags[False]
+            return flags[COMPARISONS[sign](number(a), number(b))]
+
+        return compare
+
+    def of_labels(self, call):
+        """A function of a label or of a memory."""
+        first, name = call.arguments[0], call.function
+        if name in ("kind", "type"):
+            label = self.reader(first)
+            return lambda names, old: tag(name, label(names, old))
+        if name == "sum":
+            return lambda names, old: sum((number(x) for x in names[first.name]), self.exact(0))
+        sought = self.reader(call.arguments[1])
+
+        def tally(names, old):
+            label = sought(names, old)
+            return self.exact(sum(1 for x in names[first.name] if x == label))
+
+        return tally
 
     def entry(self, table, keys):
         known = [self.label(x) for x in self.labels]
@@ -196,18 +246,40 @@ class World:
             table = table[known.index(key)]
         return self.exact(float(table))
 
-    def follow(self, expr, names, look):
-        here = names["state"]
-        leaving = [(goal, when) for source, goal, when in expr.arcs if source == here]
-        goals = [goal for goal, when in leaving if when is not None and truth(look(when))]
-        goals = goals or [goal for goal, when in leaving if when is None]
-        if len(goals) != 1:
-            raise Undefined(f"{len(goals)} arcs")
-        return Fraction(goals[0])
+    def follow(self, expr):
+        """Where the one arc leads that the state may take."""
+        arcs = [(source, goal, when and self.reader(when)) for source, goal, when in expr.arcs]
+
+        def goal_of(names, old):
+            leaving = [(goal, when) for source, goal, when in arcs if source == names["state"]]
+            goals = [goal for goal, when in leaving if when is not None and truth(when(names, old))]
+            goals = goals or [goal for goal, when in leaving if when is None]
+            if len(goals) != 1:
+                raise Undefined(f"{len(goals)} arcs")
+            return self.exact(goals[0])
+
+        return goal_of
+
+
+def named(names, name):
+    if name not in names:
+        raise Undefined(f"{name} is not known here")
+    return names[name]
+
+
+def remembered(held, back, depth):
+    """The entry of a memory that is so far back."""
+    if not (back % 1 == 0 and 0 <= back < depth):
+        raise Undefined(f"entry {back}")
+    return held[int(back)] if back < len(held) else NOTHING
+
+
+NO_NUMBERS = (str, tuple, list, Nothing)
+"""What else there is: labels, memories, tables and nothing."""
 
 
 def number(value):
-    if not isinstance(value, AnyNumber) or (isinstance(value, float) and not math.isfinite(value)):
+    if isinstance(value, NO_NUMBERS) or (isinstance(value, float) and not math.isfinite(value)):
         raise Undefined(f"{value!r} is not a number")
     return value
 
@@ -227,17 +299,6 @@ def tag(function, label):
     return rest if dash and rest else NO_TYPE
 
 
-OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-OPERATORS |= {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
-
-
-def arithmetic(sign, a, b):
-    if sign in ("/", "%") and b == 0:
-        raise Undefined("division by zero")
-    result = (OPERATORS | {"%": operator.mod, "^": power})[sign](a, b)
-    return Fraction(result) if isinstance(result, bool) else number(result)
-
-
 def power(a, b):
     if a == 0 and b < 0:
         raise Undefined("0 to a negative power")
@@ -248,6 +309,17 @@ def power(a, b):
     if isinstance(result, complex):
         raise Undefined("a fractional power of a negative number")
     return number(result)
+
+
+COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+OPERATORS |= {"%": operator.mod, "^": power}
+
+
+def arithmetic(sign, a, b):
+    if sign in ("/", "%") and b == 0:
+        raise Undefined("division by zero")
+    return number(OPERATORS[sign](a, b))
 
 
 def function(name, given):

@@ -9,6 +9,7 @@ import fsmeu
 from fsmeu.errors import EmptyError, InputError, LossFileError
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.write import file_text
+from fsmeu.searn import CostOracle
 
 HEAD = "loss f(k: int = 2) labels 0 1 count c when z != y "
 
@@ -136,3 +137,11 @@ def test_mistakes_are_named(said, message):
 def test_labels_are_no_numbers_in_it():
     with pytest.raises(LossFileError, match="a condition must be"):
         fsmeu.loads("loss f labels A B require z value 1")
+
+
+@pytest.mark.parametrize("engine", ["auto", "openfst"])
+def test_costs_of_any_prefix_need_a_loss_that_is_defined_for_all(engine):
+    """By the explicit engine, hypotheses that are not allowed were among the completions."""
+    loss = fsmeu.loads(f"{HEAD} require z == 0 or i > k value c")
+    with pytest.raises(InputError, match="must be defined for all hypotheses"):
+        CostOracle(loss, [1, 0, 1], engine=engine)

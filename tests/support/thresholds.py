@@ -1,21 +1,31 @@
 """Sizes from which queries are answered in other ways, set so low that short sequences are, too."""
 
-from fsmeu.decoding import chain_ratios, ratios, split
+from contextlib import contextmanager
+
+from fsmeu.decoding import chain_ratios, lanes, ratios, split
 from fsmeu.decoding import corpus as corpus_decisions
-from fsmeu.expectation import composition, corpus, long_sequences
+from fsmeu.expectation import composition, corpus, documents, long_sequences, totals
 from fsmeu.fst import regex
 from fsmeu.losses.machine import view
 from fsmeu.losses.semantics import walk as registers
 from fsmeu.models import potentials
 from fsmeu.trellis import independent_search, walk
 
-LOWEST = [
+LENGTHS = [
     *((user, "LONG_SEQUENCE", 2) for user in (long_sequences, corpus, corpus_decisions)),
     *((user, "LONG_CHAIN", 2) for user in (long_sequences, chain_ratios)),
+    *((user, "DOCUMENT_LENGTH", 2) for user in (documents, corpus)),
+    (lanes, "LEAST_LENGTH", 2),
+    (lanes, "LONG", 3),  # prices in place of tables of all counts
+    (totals, "CAPS", (1, 2, 3)),  # ages that stop
+    (corpus, "FEW_COUNTED", 0),
     (ratios, "FEWEST_FOR_NODES", 0),  # no tables of all counts
     (ratios, "SHORT", 1),  # bounds on blocks of numbers of ones
     (independent_search, "_FEW", 1),
     (split, "COUNTED_AT_ONCE", 0),  # windows of counts
+]
+"""What long sequences are answered by: generating functions and windows of counts."""
+SIZES = [
     (composition, "MUCH_TO_REMEMBER", 0),  # sums over windows that are not remembered
     (view, "_SMALL_CORE", 0),  # merging of what z leaves alike
     (view, "_WORTH_MERGING", 0.0),
@@ -25,9 +35,20 @@ LOWEST = [
     (potentials, "_NORMALISED_CELLS", 1),  # blocks of chains
     (regex, "_FEW_STATES", 1),
 ]
+"""How much is remembered, merged, and walked over at once."""
 
 
-def lower_thresholds(monkeypatch):
-    """Has queries of every size go the ways of large ones."""
-    for user, name, value in LOWEST:
-        monkeypatch.setattr(user, name, value)
+@contextmanager
+def lowered_thresholds(thresholds):
+    """A context in which short sequences, or small machines, go the ways of large ones."""
+    before = [(user, name, getattr(user, name)) for user, name, _ in thresholds]
+    _set(thresholds)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(values):
+    for user, name, value in values:
+        setattr(user, name, value)

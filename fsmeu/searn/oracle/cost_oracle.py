@@ -77,6 +77,9 @@ class CostOracles:
         loss = as_loss(loss, "cost oracle")
         if labels is not None:
             loss = bind_labels(loss, as_alphabet(labels), "cost oracle")
+        if loss.requirement:
+            must = "the loss must be defined for all hypotheses, as any label may be chosen"
+            raise InputError("cost oracle", must, given=f"one for which {loss.requirement}")
         self.loss = loss
         self.labels: tuple[Label, ...] = loss.alphabet.labels
         rows = listed(ys, "cost oracle", "the references must be a list of sequences", rows=True)
