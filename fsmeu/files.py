@@ -16,7 +16,7 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -178,13 +178,21 @@ def read_array(path: str | Path, where: str) -> NDArray[Any]:
     return np.asarray(array)
 
 
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> Path:
+    """The path of an npz archive, after these arrays have taken the place of its own."""
+    archive = io.BytesIO()
+    np.savez_compressed(archive, **arrays)  # type: ignore[arg-type]
+    return write_file(path, archive.getbuffer())
+
+
 def read_arrays(
-    path: str | Path, where: str, must: str = "must be an npz archive"
+    path: str | Path, where: str, must: str = "must be an npz archive", kinds: str = "biufUS"
 ) -> dict[str, NDArray[Any]]:
     """The arrays of an npz archive by name, each read once; ``must`` is said of another file.
 
     Their sizes, an element being a double at least, are summed before any is unpacked. It may hold
-    twice its own size whatever the limit: a file that large is given on purpose.
+    twice its own size whatever the limit: a file that large is given on purpose. ``kinds`` are
+    numpy's letters of the types that arrays may have.
     """
     with readable(where), open_input(path) as file:
         if not zipfile.is_zipfile(file):
@@ -192,7 +200,7 @@ def read_arrays(
         archive = zipfile.ZipFile(file)
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         room = max(input_limit(), 2 * file.seek(0, 2))
-        need = sum(_bytes_of(archive, member, where) for member in members.values())
+        need = sum(_bytes_of(archive, member, where, kinds) for member in members.values())
         if need > room:
             _refuse(where, f"may hold at most {room:,} bytes of arrays", f"{need:,}")
         result = {}
@@ -206,7 +214,7 @@ def read_arrays(
         return result
 
 
-def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> int:
+def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str, kinds: str) -> int:
     """The memory that an array takes by its header, which must agree with the member's size."""
     try:
         with archive.open(member) as stream:
@@ -214,7 +222,7 @@ def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> 
             header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
             shape, _, kind = header(stream)
             fits = kind.itemsize * math.prod(shape) == member.file_size - stream.tell()
-        is_array = fits and kind.kind in "biufUS" and min(shape, default=0) >= 0
+        is_array = fits and kind.kind in kinds and min(shape, default=0) >= 0
     except Exception:  # a header is Python's syntax, and may raise what that does
         is_array = False
     if not is_array or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

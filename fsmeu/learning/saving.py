@@ -8,7 +8,6 @@ no code that it brings, so that a file from a stranger is safe to load.
 
 from __future__ import annotations
 
-import io
 import json
 import warnings
 from collections.abc import Iterator
@@ -28,7 +27,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 from sklearn.svm import LinearSVC
 
 from fsmeu.errors import FsmeuError, InputError, as_whole, shorten
-from fsmeu.files import TABLES, input_limit, read_arrays, write_file
+from fsmeu.files import TABLES, input_limit, read_arrays, write_arrays
 from fsmeu.losses.language.read import read
 from fsmeu.losses.loss import SpecLoss, loads
 
@@ -75,9 +74,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     header = {"format": _FORMAT, "class": parts["class"]}
     header |= {part: parts[part]["dict"] for part in _PARTS}
     arrays["header"] = np.array(json.dumps(header))
-    archive = io.BytesIO()
-    np.savez_compressed(archive, **arrays)  # type: ignore[arg-type]
-    write_file(path, archive.getbuffer())
+    write_arrays(path, arrays)
 
 
 def load(path: str | PathLike[str]) -> Any:

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError
+from fsmeu.files import write_arrays
 from fsmeu.torch.lanes import Lanes
-from fsmeu.torch.tables import ScoreTables, walk
+from fsmeu.torch.tables import ScoreTables, saved_fields, walk
 
 _COMPLEX = {torch.float64: torch.complex128, torch.float32: torch.complex64}
 
@@ -97,15 +98,15 @@ class Plan:
         """Writes the plan to an npz file."""
         tensors = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "is_corpus"}
         arrays = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
-        np.savez_compressed(path, is_corpus=np.array(self.is_corpus), **arrays)
+        write_arrays(path, {**arrays, "is_corpus": np.array(self.is_corpus)})
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """The plan of an npz file that ``save`` wrote."""
-        with np.load(path, allow_pickle=False) as arrays:
-            names = [f.name for f in fields(cls) if f.name != "is_corpus"]
-            tensors = {name: torch.from_numpy(arrays[name]) for name in names}
-            return cls(**tensors, is_corpus=bool(arrays["is_corpus"]))
+        arrays = saved_fields(cls, path)
+        is_corpus = bool(arrays.pop("is_corpus"))
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        return cls(**tensors, is_corpus=is_corpus)
 
 
 def plan_of(tables: ScoreTables, tags: Ints, lengths: Ints, lanes: Lanes, places: Ints) -> Plan:

@@ -34,6 +34,8 @@ import torch
 from torch import Tensor
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.files import write_arrays
+from fsmeu.torch.tables import saved_fields
 
 _UNIT = 2.0**-53
 
@@ -69,13 +71,13 @@ class RowRule:
 
     def save(self, path: str | Path) -> None:
         """Writes the rule to an npz file."""
-        np.savez_compressed(path, **{f.name: getattr(self, f.name) for f in fields(self)})
+        columns = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self)}
+        write_arrays(path, columns)
 
     @classmethod
     def load(cls, path: str | Path) -> RowRule:
         """The rule of an npz file that ``save`` wrote."""
-        with np.load(path, allow_pickle=False) as arrays:
-            columns = {f.name: arrays[f.name] for f in fields(cls)}
+        columns = saved_fields(cls, path)
         plain = {name: float(columns[name]) for name in ("off", "sign")}
         return cls(**{**columns, **plain})
 

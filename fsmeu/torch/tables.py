@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import InputError
+from fsmeu.files import read_arrays, write_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +93,29 @@ class ScoreTables:
 
     def save(self, path: str | Path) -> None:
         """Writes the tables to an npz file."""
-        np.savez_compressed(path, **{f.name: getattr(self, f.name) for f in fields(self)})
+        columns = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self)}
+        write_arrays(path, columns)
 
     @classmethod
     def load(cls, path: str | Path) -> ScoreTables:
         """The tables of an npz file that ``save`` wrote."""
-        with np.load(path, allow_pickle=False) as arrays:
-            columns = {f.name: arrays[f.name] for f in fields(cls)}
+        columns = saved_fields(cls, path)
         return cls(**{**columns, "classes": int(columns["classes"])})
+
+
+def saved_fields(of: Any, path: str | Path) -> dict[str, Any]:
+    """The arrays of an npz file by the names of the fields of a data class, which wrote it.
+
+    Raises:
+        InputError: the file is no such archive, or a field is not in it.
+    """
+    where = f"{of.__name__}.load {path}"
+    must = "the file must be one that save wrote"
+    arrays = read_arrays(path, where, must, kinds="biufc")
+    names = [f.name for f in fields(of)]
+    if set(names) - set(arrays):
+        raise InputError(where, must, given=f"one of {', '.join(sorted(arrays))}")
+    return {name: arrays[name] for name in names}
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,14 +96,26 @@ def test_terminals_that_know_ascii_only():
     assert ran.stdout.splitlines()[1].startswith(b"--")
 
 
-@pytest.mark.parametrize("args", [("expect", "fscore", "1", "--probs", "0.5"), ("demo",)])
-def test_without_pynini_it_is_said_how_to_get_it(args):
+def without_pynini(*args):
+    """What the command line does where pynini is not installed."""
     script = (
         "import sys; sys.modules['pynini'] = None; sys.argv[0] = 'fsmeu'; "
         "from fsmeu.cli.main import main; main()"
     )
     run = [sys.executable, "-c", script, *args]
-    told = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("args", [("expect", "fscore", "1", "--probs", "0.5"), ("demo",)])
+def test_pynini_is_not_needed(args):
+    told = without_pynini(*args)
+    assert told.returncode == 0
+    assert told.stdout
+    assert "pynini" not in told.stderr
+
+
+def test_without_pynini_it_is_said_how_to_get_it():
+    told = without_pynini("expect", "fscore", "1", "--probs", "0.5", "--engine", "openfst")
     assert told.returncode == 2
     assert told.stderr.startswith("fsmeu: pynini: it must be installed")
     assert "pip install pynini" in told.stderr

@@ -281,3 +281,13 @@ def test_a_plan_of_a_corpus_has_no_parts():
     plan = ExpectedScore("fscore", corpus=True).plan(torch.tensor([[0, 1], [1, 1]]))
     with pytest.raises(fsmeu.InputError, match="belongs to all of its sequences"):
         plan.rows(torch.tensor([0]))
+
+
+def test_files_that_are_no_plans_are_refused(tmp_path):
+    place = tmp_path / "plan.npz"
+    ExpectedScore("fscore").tables.save(place)
+    with pytest.raises(fsmeu.InputError, match="must be one that save wrote"):
+        Plan.load(place)
+    place.write_bytes(b"no archive")
+    with pytest.raises(fsmeu.InputError, match="must be one that save wrote"):
+        Plan.load(place)
