@@ -12,7 +12,7 @@ import numpy as np
 
 import fsmeu
 from fsmeu.decoding.problem import RefusalError
-from fsmeu.errors import FsmeuError, SizeLimitError
+from fsmeu.errors import FsmeuError, MissingExtra, SizeLimitError
 from fsmeu.searn import CostOracle
 from tests.explore.programs import random_program
 from tests.explore.rounded import Unsure
@@ -177,6 +177,8 @@ def ask(case, call, lacking=False, anywhere=False, told="", **more):
     told = told or call
     try:
         answer = eval(call, names | more)
+    except MissingExtra:
+        raise
     except (RefusalError, SizeLimitError) as error:
         raise Refused(str(error)) from None
     except FsmeuError as error:
