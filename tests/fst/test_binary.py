@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.errors import FstError, InputError, SizeLimitError
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.image import fst_from_table, read_machine, symbol_table, table_from_fst
+from fsmeu.fst.image import (
+    ArcTable,
+    fst_from_table,
+    read_machine,
+    symbol_table,
+    table_from_fst,
+    trimmed,
+)
 from tests.fst.machines import images, same, table, tables
 from tests.support.missing import openfst
 
@@ -127,3 +134,28 @@ def test_symbols_name_the_labels(labels):
     names = [symbols.find(k + 1) for k in range(len(labels))]
     assert len({*names, "<eps>"}) == len(labels) + 1
     assert names[1] == str(labels[1])
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 10**6))
+def test_trimmed_is_what_openfst_connects(seed):
+    """States, arcs and their order; where nothing is accepted, the start alone."""
+    random = np.random.default_rng(seed)
+    states = int(random.integers(1, 9))
+    arcs = int(random.integers(0, 3 * states))
+    source = np.sort(random.integers(0, states, arcs))
+    labels = random.integers(1, 4, (2, arcs))
+    final = np.where(random.random(states) < 0.3, random.normal(size=states), np.inf)
+    target = random.integers(0, states, arcs)
+    table = ArcTable(
+        int(random.integers(states)), source, *labels, random.normal(size=arcs), target, final
+    )
+    found = trimmed(table)
+    connected = fst_from_table(table).connect()
+    if connected.start() < 0:
+        assert (found.start, found.states, found.arcs, found.final[0]) == (0, 1, 0, np.inf)
+        return
+    wanted = table_from_fst(connected)
+    assert found.start == wanted.start
+    for name in ("source", "ilabel", "olabel", "weight", "target", "final"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
