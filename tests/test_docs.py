@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import fsmeu
 from fsmeu.cli.main import COMMANDS, app
+from tests.support.missing import openfst
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tools"))
@@ -40,6 +41,8 @@ MODULES = sorted(
 def test_examples_in_docstrings(name):
     if name.startswith("fsmeu.torch."):
         pytest.importorskip("torch", reason="PyTorch is not installed: ./run test --torch")
+    if name == "fsmeu.fst.constraint":
+        openfst()  # an example with a regular expression
     tried = doctest.testmod(import_module(name))
     assert tried.attempted > 0
     assert tried.failed == 0

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fsmeu.cli.main import app
+from tests.support.missing import skip_if_refused
 
 PROGRAM = [sys.executable, "-m", "fsmeu.cli.main"]
 
@@ -22,6 +23,7 @@ class Ran:
         self.out = result.stdout
         self.err = result.stderr
         self.exception = result.exception
+        skip_if_refused(self.err)
 
     @property
     def json(self):
