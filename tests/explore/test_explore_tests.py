@@ -15,6 +15,7 @@ from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import run_case, run_check
 from tests.label_models import random_model
 from tests.strategies import LossCase
+from tests.support.missing import openfst
 
 SEED = 20
 
@@ -33,6 +34,7 @@ def test_fixed_cases_pass(seed, rounds):
 @pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="needs forks to plant it")
 def test_a_process_that_dies_is_a_failure_of_its_case(monkeypatch):
     """The cases that ran beside it are run again."""
+    openfst()  # of which the cases of other processes compose machines
     right = run.run_case
 
     def deadly(seed, k):
