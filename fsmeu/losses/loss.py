@@ -156,8 +156,7 @@ class SpecLoss(Loss):
         if self.spec.requirement is not None:
             must = "a loss that restricts its hypotheses cannot be swapped, as what is learned does"
             remedy = "Its value would be that of hypotheses that a model draws, which has others, "
-            remedy += "too. Learn for a loss without require, and decide for this one; costs are "
-            remedy += "those of CostOracle(loss, model=models.NBest([y]))"
+            remedy += "too. Learn for a loss without require, and decide for this one"
             raise InputError(
                 f"{self.kind} {self.name}", must, given=self.requirement, remedy=remedy
             )
