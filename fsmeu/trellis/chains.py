@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.confusion import Confusion
+from fsmeu.losses.algebra.confusion import Confusion, keeps_digits
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
 from fsmeu.trellis.roundings import LEAST, BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
@@ -158,8 +158,11 @@ class ReferenceCounts(NamedTuple):
 
 def chain_value(form: Confusion, z: Ints, chain: BinaryChain) -> BoundedValue | None:
     """The expected value of z, (n,), under a chain; None where the value is no sum of ratios."""
-    part = sum_of_ratios(form, len(z), np.array([float(z.sum())]))
-    return None if part is None else value_of_ratios(part, z, chain)
+    ones = float(z.sum())
+    part = sum_of_ratios(form, len(z), np.array([ones]))
+    if part is None or not keeps_digits(form, len(z), ones):
+        return None
+    return value_of_ratios(part, z, chain)
 
 
 def value_of_ratios(

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.confusion import Confusion
+from fsmeu.losses.algebra.confusion import Confusion, keeps_digits
 from fsmeu.losses.algebra.ratio_family import RatioFamily
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
 from fsmeu.trellis.count_tables import RowValues
@@ -365,7 +365,7 @@ def expected_value(form: Confusion, z: Ints, p: Floats) -> BoundedValue | None:
     """
     k = float(np.count_nonzero(z))
     ratios = sum_of_ratios(form, len(z), np.array([k]))
-    if ratios is None:
+    if ratios is None or not keeps_digits(form, len(z), k):
         return None
     chosen = z == 1
     labels = Labels(np.concatenate([p[chosen], p[~chosen]]))

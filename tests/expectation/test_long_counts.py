@@ -70,3 +70,22 @@ def test_distributions_of_too_many_tables_are_refused(monkeypatch):
     assert found.value == pytest.approx(0.5, abs=0.01)
     with pytest.raises(SizeLimitError, match="may have up to 1,000 tables"):
         _ = found.levels
+
+
+@pytest.mark.parametrize("amounts", [("0.1", "0"), ("2^20", "0.1"), ("0.3", "0.1"), ("7", "3")])
+@pytest.mark.parametrize("n", [1000, 4000])
+def test_amounts_that_cancel_keep_their_bounds(amounts, n):
+    """A count of zeros of z where nearly all are ones, as a fraction."""
+    of_zero, of_one = amounts
+    loss = fsmeu.loads(
+        f"utility u labels 0 1 count c by (if z == 0 then {of_zero} else {of_one}) value c"
+    )
+    at_zero, at_one = (Fraction(eval(text.replace("^", "**"))) for text in amounts)
+    for zeros in (0, 1, n // 2, n):
+        z = [0] * zeros + [1] * (n - zeros)
+        true = zeros * at_zero + (n - zeros) * at_one
+        chain = fsmeu.models.Markov([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], n)
+        for model in (fsmeu.models.Bernoulli(np.full(n, 0.5)), chain):
+            found = fsmeu.expect(loss, z, model)
+            assert Fraction(found.lower) <= true <= Fraction(found.upper)
+            assert abs(Fraction(found.value) - true) <= Fraction(1e-12) * abs(true)

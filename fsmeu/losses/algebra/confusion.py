@@ -19,6 +19,7 @@ from fsmeu.losses.language.syntax import Expr, names_read
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
+_MOST_CANCELLED = 4.0  # terms of a register up to so many times it: bounds on roundings hold that
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,23 @@ def confusion(bound: BoundLoss) -> Confusion | None:
         table = np.broadcast_to(number(amount, scope), (2, 2)).astype(np.float64)
         amounts[register.name] = table
     return Confusion(bound, amounts)
+
+
+def keeps_digits(form: Confusion, n: int, k: float) -> bool:
+    """Whether no register, as a multiple of n and one of k, loses digits where z has k ones.
+
+    Whole numbers are exact. Others would be rounded where they are large, and then be subtracted.
+    """
+    starts = form.bound.at(n).starts
+    for register in form.bound.spec.registers:
+        (tn, fn), (fp, tp) = form.amounts[register.name]
+        start = starts[register.name]
+        if all(float(amount).is_integer() for amount in (tn, fn, fp, tp, start)):
+            continue
+        size = abs(start) + abs(tn) * n + abs(fp - tn) * k
+        if size > _MOST_CANCELLED * abs(start + tn * (n - k) + fp * k):
+            return False
+    return True
 
 
 def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Floats:
