@@ -21,11 +21,6 @@ TRANSITION = [[0.9, 0.1], [0.55, 0.45]]
 _DEFINITION = ("count", "value", "        or")  # how lines begin that make the automaton
 _FOR_DEVELOPERS = ("dev", "docs", "notebooks")
 _EXACT = 0.7313333333333333  # expected F1 of 110 under .9, .5, .3: its eight references, by hand
-_NO_PYNINI = (
-    "The package index has wheels of pynini for Linux on x86_64. For Linux on arm64, `./run wheel` "
-    "in a copy of the sources builds one and prints the line for pip; on macOS, "
-    "`conda install -c conda-forge pynini=2.1.7`."
-)
 
 
 def version_text() -> str:
@@ -88,7 +83,9 @@ def doctor(as_json: bool = opt.JSON) -> None:
     for group in dict.fromkeys(row[0] for row in rows):
         missing = [name for part, name, _, version in rows if part == group and not version]
         if missing == ["pynini"]:
-            advice.append(f"pynini missing, which explicit machines need. {_NO_PYNINI}")
+            from fsmeu.fst.openfst import HOW_TO_GET_IT  # would load pynini where it is there
+
+            advice.append(f"pynini missing, which explicit machines need. {HOW_TO_GET_IT}")
         elif missing:
             target = "fsmeu" if group == "base" else f"'fsmeu[{group}]'"
             advice.append(f"{', '.join(missing)} missing: pip install {target}")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fsmeu.errors import MissingExtra
 
-__all__ = ["Fst", "pynini", "pywrapfst"]
+__all__ = ["HOW_TO_GET_IT", "Fst", "pynini", "pywrapfst"]
 
-_REMEDY = (
+HOW_TO_GET_IT = (
     "Install it: pip install pynini==2.1.7, or conda install -c conda-forge pynini; where there is "
     "no wheel of it (Linux on ARM), ./run wheel in a checkout of fsmeu builds one"
 )
@@ -29,7 +29,9 @@ class _Missing:
         if name.startswith("__"):
             raise AttributeError(name)
         must = "it must be installed for this, as explicit machines are OpenFst's"
-        raise MissingExtra("pynini", must, given=str(self.error), remedy=_REMEDY) from self.error
+        raise MissingExtra(
+            "pynini", must, given=str(self.error), remedy=HOW_TO_GET_IT
+        ) from self.error
 
 
 class _NoFst:

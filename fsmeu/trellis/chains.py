@@ -159,10 +159,10 @@ class ReferenceCounts(NamedTuple):
 def chain_value(form: Confusion, z: Ints, chain: BinaryChain) -> BoundedValue | None:
     """The expected value of z, (n,), under a chain; None where the value is no sum of ratios."""
     ones = float(z.sum())
-    part = sum_of_ratios(form, len(z), np.array([ones]))
-    if part is None or not keeps_digits(form, len(z), ones):
+    if not keeps_digits(form, len(z), ones):
         return None
-    return value_of_ratios(part, z, chain)
+    part = sum_of_ratios(form, len(z), np.array([ones]))
+    return None if part is None else value_of_ratios(part, z, chain)
 
 
 def value_of_ratios(

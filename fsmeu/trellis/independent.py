@@ -364,8 +364,10 @@ def expected_value(form: Confusion, z: Ints, p: Floats) -> BoundedValue | None:
     None where the value is no sum of ratios of the kind that rules serve.
     """
     k = float(np.count_nonzero(z))
+    if not keeps_digits(form, len(z), k):
+        return None
     ratios = sum_of_ratios(form, len(z), np.array([k]))
-    if ratios is None or not keeps_digits(form, len(z), k):
+    if ratios is None:
         return None
     chosen = z == 1
     labels = Labels(np.concatenate([p[chosen], p[~chosen]]))
