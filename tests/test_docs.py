@@ -104,7 +104,7 @@ def test_snippets(page, tmp_path, monkeypatch, capsys):
 def test_links_and_names_of_files(page):
     """Links lead to a file or a generated page, and to headings; scripts are there."""
     text = page.read_text(encoding="utf-8")
-    for name in re.findall(r"\b(?:notebooks|tests|tools|fsmeu)/[\w/]+\.(?:py|yml)\b", text):
+    for name in re.findall(r"\b(?:experiments|tests|tools|fsmeu)/[\w/]+\.(?:py|yml)\b", text):
         assert (ROOT / name).is_file(), name
     for match in pages.LINK.finditer(FENCE.sub("", text)):
         place = (page.parent / match["path"]).resolve()

@@ -211,7 +211,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     2007, section 1.3), less utility_c2 times the squared distance from the weights of greatest
     likelihood. It decides for the tags of the greatest expected utility (``decode_many``). With 23
     tags, a value and gradient of chunk F1 takes a few milliseconds for each sentence; on CoNLL-2000
-    most of what F1 gains comes from deciding for it (``notebooks/conll2000_tagger.py``).
+    most of what F1 gains comes from deciding for it (``experiments/conll2000_tagger.py``).
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss over the tags.

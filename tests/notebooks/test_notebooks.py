@@ -2,17 +2,16 @@
 
 import ast
 import json
-import re
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 
 from fsmeu.errors import InputError
-from tests.notebooks.conftest import FOLDER
+from tests.experiments.conftest import ROOT
 
+FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-RESULTS = sorted((FOLDER / "results").glob("*.json"))
 
 
 def cells(path, kind="code"):
@@ -62,12 +61,3 @@ def test_what_is_committed(path):
     assert "FSMEU_QUICK" in "".join(one for one, _ in code)
     for word in (str(Path.home()), str(FOLDER.parent), "/tmp/"):
         assert word not in text
-
-
-@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
-def test_results_name_their_command(path):
-    """A result file says which command made it, and that script is there."""
-    command = json.loads(path.read_text(encoding="utf-8"))["command"]
-    scripts = re.findall(r"notebooks/(\w+\.py)", command)
-    assert scripts
-    assert all((FOLDER / script).is_file() for script in scripts)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
-from tests.notebooks.conftest import FOLDER, needs, ran
+from tests.experiments.conftest import FOLDER, needs, ran
 from tests.torch.support import torch
 
 sys.path.append(str(FOLDER))

@@ -1,0 +1,91 @@
+"""Scripts on change points and on activity: their parts against enumeration, and quick runs."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+import fsmeu
+from tests.experiments.conftest import ran
+
+RUPTURES = "ruptures is not installed; it is one of the requirements of development"
+
+
+def segmentations(samples, prior):
+    """The posterior probability of each label sequence, by scipy's normal densities."""
+    n = len(samples)
+    centred = np.array(samples) - np.mean(samples)
+    weights = {}
+    for labels in itertools.product((0, 1), repeat=n - 1):
+        changes = [t for t, label in enumerate(labels, start=1) if label]
+        weight = math.prod(prior.rate if label else 1 - prior.rate for label in labels)
+        for part in np.split(centred, changes):
+            covariance = prior.noise**2 * np.eye(len(part)) + prior.spread**2
+            weight *= multivariate_normal(np.zeros(len(part)), covariance).pdf(part)
+        weights[labels] = weight
+    whole = sum(weights.values())
+    return {labels: weight / whole for labels, weight in weights.items()}
+
+
+def test_the_lattice_is_the_posterior_over_segmentations(load):
+    script = load("change_points")
+    prior = script.Prior(noise=0.7, spread=1.5, rate=0.2)
+    samples = np.random.default_rng(3).normal(size=8) + np.repeat([0.0, 2.0], 4)
+    wanted = segmentations(samples, prior)
+    found = script.posterior(samples, prior)
+    model = script.Segmentations(found)
+    for labels, probability in wanted.items():
+        assert model.probability(labels) == pytest.approx(probability, rel=1e-7, abs=1e-9)
+    near = script.probability_near(found, 1)
+    for place in range(7):
+        window = slice(max(0, place - 1), place + 2)
+        chance = sum(p for labels, p in wanted.items() if any(labels[window]))
+        assert near[place] == pytest.approx(chance, rel=1e-9)
+    decision = fsmeu.decode(fsmeu.load("event_fscore", tolerance=1), model)
+    assert decision.exact
+
+
+def test_peaks_stand_apart_and_reach_the_threshold(load):
+    script = load("change_points")
+    near = np.array([0.1] * 5 + [0.9, 0.95] + [0.2] * 9 + [0.6] + [0.1] * 3)
+    assert script.peaks(near, 0.5) == [7]
+    near[18] = 0.7
+    assert script.peaks(near, 0.5) == [7, 19]
+    assert script.peaks(near, 0.99) == []
+
+
+def test_scores_of_change_points_are_those_of_the_loss(load):
+    pytest.importorskip("ruptures", reason=RUPTURES)
+    script = load("change_points")
+    signal = script.Signal(np.zeros(script.SAMPLES), [50, 120, 200])
+    loss = fsmeu.load("event_fscore", tolerance=script.TOLERANCE)
+    y = np.isin(np.arange(1, script.SAMPLES), signal.changes).astype(int)
+    for found in ([50], [45, 126], [55, 118, 205], [10]):
+        z = np.isin(np.arange(1, script.SAMPLES), found).astype(int)
+        assert script.score(signal, found) == pytest.approx(loss(z, y))
+
+
+def test_short_runs_are_left_out(load):
+    script = load("activity")
+    active = np.array([0, 1, 0, 0, 1, 1, 1, 0, 1])
+    assert script.without_short(active, 1, 2).tolist() == [0, 0, 0, 0, 1, 1, 1, 0, 0]
+    assert script.without_short(active, 0, 2).tolist() == [1, 1, 0, 0, 1, 1, 1, 1, 1]
+    rule = script.Rule(0.5, 2, 3)
+    assert rule.decide(active * 0.9).tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]
+
+
+def test_drawn_activity_lasts_as_long_as_it_must(load):
+    script = load("activity")
+    for signal in script.drawn_signals(20, 1.0, seed=5):
+        for label, run in itertools.groupby(signal.active.tolist()):
+            assert len(list(run)) >= script.LEAST[label]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["activity", "change_points"])
+def test_quick_runs(name):
+    if name == "change_points":
+        pytest.importorskip("ruptures", reason=RUPTURES)
+    assert "MEU" in ran(f"{name}.py", "--quick")[0]

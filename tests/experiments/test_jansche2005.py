@@ -1,0 +1,72 @@
+"""The script of Jansche's (2005) experiment: its rows, its thresholds by search."""
+
+import json
+
+import numpy as np
+import pytest
+from data_folder import data_folder
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, fbeta_score, recall_score
+
+from tests.experiments.conftest import ran
+
+
+@pytest.mark.nightly
+def test_quick_run_has_every_row():
+    if not (data_folder() / "ijcnn1").is_dir():
+        pytest.skip("there is no ijcnn1; set FSMEU_DATA to the folder that holds it")
+    found = json.loads(ran("jansche2005.py", "--quick", "--exact")[0])
+    rows = ("ML", "ML tuned", "ML oracle", "F~.5", "ML†", "F~.75", "E[F.5]", "E[F.75]")
+    assert [row[1:3] for row in found["rows"]] == [[p, r] for p in (False, True) for r in rows]
+    assert list(found["pairs"]) == ["ijcnn1, 100 examples", "ijcnn1, 500 examples"]
+    for pairs in found["pairs"].values():  # each objective is greatest where it was climbed
+        smooth, exact = np.mean(pairs, axis=0)[3:]
+        assert smooth - 1e-4 <= exact <= smooth + 0.02
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=12))
+def test_best_threshold(script, pairs):
+    """No other threshold is better, by scikit-learn's measure."""
+    scores, positive = np.array(pairs, float)[:, 0], np.array(pairs)[:, 1] > 0
+    positive[0] = True
+    bar = script.best_threshold(scores, positive)
+    own = f1_score(positive, scores >= bar)
+    assert own == pytest.approx(max(f1_score(positive, scores >= one) for one in scores))
+
+
+@given(st.permutations(range(8)), st.integers(1, 255), st.data())
+def test_matching_threshold(script, ranks, mask, data):
+    scores = np.array(ranks, float)
+    positive = np.array([mask >> k & 1 for k in range(8)], bool)
+    hits = data.draw(st.integers(0, int(positive.sum())))
+    bar = script.matching_threshold(scores, positive, hits)
+    assert ((scores >= bar) & positive).sum() == hits
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12))
+def test_score(script, pairs):
+    guess, positive = np.array(pairs).T
+    found = script.score(guess, positive)
+    for value, beta in zip(found[2:], (1.0, 3**0.5), strict=True):
+        assert value == pytest.approx(fbeta_score(positive, guess, beta=beta, zero_division=0))
+
+
+def test_section_8_moves_along_the_trade_off(script):
+    """Recall grows with alpha, sensitivity with its weight; measures are scikit-learn's."""
+    random = np.random.default_rng(8)
+    truth = random.random(500) < 0.2
+    rows = random.normal(size=(500, 2)) + np.where(truth, 1.5, 0.0)[:, None]
+    data = rows[:300], truth[:300], rows[300:], truth[300:]
+    found = list(script.points(data, script.Settings(2, 0, False)))
+    for kind, trained in (("alpha", "F~"), ("sensitivity", "E[utility]")):
+        firsts = [one.first for name, _, way, one in found if (name, way) == (kind, trained)]
+        assert firsts == sorted(firsts)
+        assert firsts[0] < firsts[-1]
+    guess = rows[:, 0] > 1
+    sensitivity, specificity = (recall_score(truth, guess, pos_label=k) for k in (True, False))
+    wanted = (sensitivity, specificity, 0.25 * sensitivity + 0.75 * specificity)
+    assert script.traded(guess, truth, 0.25) == pytest.approx(wanted)
+    assert script.alpha_point(guess, truth, 0.8).measure == pytest.approx(
+        fbeta_score(truth, guess, beta=2)
+    )
