@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.augmented import decide_augmented
 from fsmeu.decoding.choice import (
     METHODS_BY_ENGINE,
     Options,
@@ -33,14 +34,14 @@ from fsmeu.decoding.ratios import (
     vectors_by_length,
 )
 from fsmeu.decoding.several import best_few
-from fsmeu.errors import FsmeuError, SizeLimitError
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError, leave_out
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import ConstraintLike, as_constraint
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import RangeError
-from fsmeu.models import Bernoulli, Model, ModelLike, as_model
+from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.progress import Progress, check_progress
 from fsmeu.trellis.count_tables import RowValues
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
 
-class DecodeOptions(TypedDict, total=False):
-    """The options of ``decode`` but for ``k``."""
+class DecisionOptions(TypedDict, total=False):
+    """The options that ``decode`` and ``decode_many`` have in common, but for ``k``."""
 
     method: str
     keep: int | None
@@ -63,7 +64,13 @@ class DecodeOptions(TypedDict, total=False):
     engine: str
 
 
-class DecodeManyOptions(DecodeOptions, total=False):
+class DecodeOptions(DecisionOptions, total=False):
+    """The options of ``decode`` but for ``k``."""
+
+    augment: HypothesisLike | None
+
+
+class DecodeManyOptions(DecisionOptions, total=False):
     """The options of ``decode_many`` but for ``k``."""
 
     jobs: int
@@ -87,6 +94,7 @@ def decode(
     seconds: float | None = None,
     progress: Progress | None = None,
     engine: str = "auto",
+    augment: HypothesisLike | None = None,
     k: int | None = None,
 ) -> Decision | list[Decision]:
     """The label sequence with the highest expected utility, or the lowest expected loss.
@@ -112,6 +120,10 @@ def decode(
         engine: "auto" sweeps over positions; "openfst" composes explicit machines and searches
             them. It has the methods "additive", "counting", "viterbi", "ranking" and "exhaustive",
             which apply where those of the default engine do.
+        augment: a reference y, for the loss-augmented argmax that margin methods learn by: the
+            decision is the sequence z with the greatest log p(z) + loss(z, y), or log p(z) -
+            utility(z, y), which is its ``value``. No expectation is taken. Beside it only
+            ``constraint`` may be given.
         k: how many decisions are asked for: a list, best first, with bounds of the best expected
             value, of the second best, and so on; shorter where fewer sequences are allowed. Each
             after the first is the best of all others, by a method that takes constraints. One
@@ -122,14 +134,39 @@ def decode(
     [1, 1, 0]
     >>> [one.labels for one in decode("fscore", [0.9, 0.5, 0.3], k=3)]
     [[1, 1, 0], [1, 1, 1], [1, 0, 0]]
+    >>> decode("hamming", [0.9, 0.5, 0.3], augment=[1, 1, 0]).labels
+    [1, 0, 0]
     """
     options = Options(method, keep, constraint, budget, seconds, engine, k).checked("decode")
+    if augment is not None:
+        return _decide_augmented(loss, model, options, augment)
     bound, model = fitted(loss, as_model(model), "decode")
     allowed = as_constraint(constraint, model.alphabet, model.n)
     problem = options.problem(bound, model, allowed, progress)
     if options.k is not None:
         return best_few(problem, options)
     return decide([problem], options)[0]
+
+
+def _decide_augmented(
+    loss: LossLike, model: ModelLike, options: Options, reference: HypothesisLike
+) -> Decision:
+    """The decision of ``decode`` with a reference to augment by."""
+    where = "decode with augment"
+    plain = Options("auto", None, options.constraint, CANDIDATES, None, "auto")
+    for name, default in plain._asdict().items():
+        given = getattr(options, name)
+        if given is not default and given != default:
+            must = "one method finds the best path, in one sweep"
+            raise InputError(where, must, given=f"{name}={given!r}", remedy=leave_out(name))
+    y = listed(reference, f"{where}, reference")
+    bound, model = fitted(loss, as_model(model), "decode", y)
+    indices = bound.alphabet.encode(y, f"{where}, reference")
+    if len(indices) != model.n:
+        must = f"the reference must have the length of the model, {model.n}"
+        raise InputError(where, must, given=f"length {len(indices)}")
+    allowed = as_constraint(options.constraint, model.alphabet, model.n)
+    return decide_augmented(Problem(bound, model, allowed), indices)
 
 
 @overload

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fsmeu.decoding.decision import Decision
-from fsmeu.decoding.decode import DecodeOptions, decode
+from fsmeu.decoding.decode import DecisionOptions, decode
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.losses.protocol import LossLike, as_loss
@@ -40,7 +40,7 @@ class Regret:
 
 
 def regret(
-    loss: LossLike, z: HypothesisLike, model: ModelLike, **options: Unpack[DecodeOptions]
+    loss: LossLike, z: HypothesisLike, model: ModelLike, **options: Unpack[DecisionOptions]
 ) -> Regret:
     """How much the hypothesis z gives away against the best sequence under the model.
 

@@ -137,6 +137,10 @@ class FunctionLoss(Loss):
         """The loss as an engine walks it; no register is kept in the weight."""
         return _FunctionAutomaton(self.function, self.alphabet, n, z)
 
+    def against(self, y: Ints, copies: int) -> LossAutomaton:
+        """The loss of any hypothesis against a reference, given by label indices, (n,)."""
+        return self.swapped.view(len(y), y)
+
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
         """The value of each pair of rows of label indices, (rows,)."""
         labels = self.alphabet.labels

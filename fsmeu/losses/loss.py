@@ -33,7 +33,7 @@ from fsmeu.losses.language.syntax import (
 )
 from fsmeu.losses.language.write import expression_text
 from fsmeu.losses.machine.requirement import reads_length, required_hypotheses
-from fsmeu.losses.machine.view import SpecAutomaton
+from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bind import bind
 from fsmeu.losses.semantics.evaluator import BoundLoss
@@ -239,6 +239,18 @@ class SpecLoss(Loss):
         at = self.bound.at(n)
         memo = at.derived.get(("view", z is not None, linear), dict[Hashable, Any])
         return SpecAutomaton(at, z, linear, memo=memo)
+
+    def against(self, y: Ints, copies: int) -> LossAutomaton:
+        """The loss of any hypothesis against a reference, given by label indices, (n,).
+
+        Symbols are labels of z. It is defined for all hypotheses, also where the loss requires
+        something of them. ``copies`` is how many times each state occurs.
+        """
+        swapped: SpecLoss = self.derived.get(
+            "against",
+            lambda: replace(self, spec=swapped_spec(replace(self.spec, requirement=None))),
+        )
+        return swapped.view(len(y), y, weights=True).merged_given_z(copies)
 
     def pair_values(self, z: Sequence[Ints] | Ints, y: Sequence[Ints] | Ints) -> Floats:
         """The value of each pair of rows of label indices, (rows,)."""

@@ -138,6 +138,14 @@ class Loss(Card, Derives):
         """The loss as an engine walks it; with ``weights``, linear registers are in the weight."""
         raise NotImplementedError
 
+    def against(self, y: Ints, copies: int) -> LossAutomaton:
+        """The loss of any hypothesis against a reference, given by label indices, (n,).
+
+        Symbols are labels of z; registers in which the value is linear are in the weight.
+        ``copies`` is how many times each state occurs: the number of states of the model.
+        """
+        raise NotImplementedError
+
     @property
     def outputs(self) -> Mapping[str, Loss]:
         """For each further output that the loss names beside its value, the loss of which it is."""
