@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from fsmeu.models.derived import calibrate as calibrate
     from fsmeu.progress import Progress as Progress
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 # Where modules and other names live. They are loaded when a name is first asked for: a command that
 # only shows help need not load OpenFst.
