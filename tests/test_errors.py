@@ -23,7 +23,6 @@ from fsmeu.errors import Argument, Excerpt, FsmeuError, InputError, LossFileErro
 
 PACKAGE = Path(fsmeu.__file__).parent
 SOURCES = sorted(p for p in PACKAGE.rglob("*.py") if "cli" not in p.relative_to(PACKAGE).parts)
-SHOWS_COMMANDS = {"gallery.py"}  # its page has a command for a shell beside the call in Python
 OPTION = re.compile(r"(?<!\w)--[a-z]")
 
 
@@ -84,8 +83,6 @@ def test_fields_do_not_say_what_another_field_says():
 def test_the_library_names_no_option():
     """Neither errors nor other texts do: the command line has words of its own."""
     for path in SOURCES:
-        if path.name in SHOWS_COMMANDS:
-            continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 place = f"{path.relative_to(PACKAGE)}:{node.lineno}"

@@ -1,4 +1,4 @@
-"""Plots by matplotlib: levels of a distribution, measures over examples and thresholds, intervals.
+"""Plots by matplotlib: levels of a distribution, calibration, thresholds, intervals.
 
 Names from outside are painted as they are: dollars and underlines in them are no mathematics.
 """
@@ -43,10 +43,8 @@ PLOT_FORMATS = ("png", "pdf", "svg")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
 _MOST_BARS, _MOST_ROWS = 200, 40
-_STYLES, _MARKS = ("-", "--", ":"), ("o", "D", "s", "^")
-_MOST_CURVES = len(COLOURS) * len(_STYLES)
+_MARKS = ("o", "D", "s", "^")
 _DRAWS = 1000  # bootstrap draws of an interval
-_BEGINNING = 0.05  # of the examples: values of a few predictions each do not set the scale
 Interval = tuple[float, float | None, float | None]  # a value and the ends, None where unknown
 
 
@@ -310,48 +308,6 @@ def _plot_rows(axes: Axes, by_name: Mapping[str, Expectation], quantiles: Sequen
     axes.set_ylim(-0.25, len(by_name) - 0.1)
     axes.set_xlabel("value")
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
-
-
-def plot_curves(
-    curves: Mapping[str, Any], seen: Any, *, value: str = "online F", ax: Axes | None = None
-) -> Axes:
-    """The axes: one line for the mean of each learner, and a band of its standard deviation.
-
-    Args:
-        curves: by the name of a learner its values, (shuffles, points).
-        seen: the number of examples at each point, ascending, (points,).
-        value: what the values are.
-        ax: where to draw; axes of a new figure if left out.
-    """
-    axes = axes_for(ax)
-    at = np.asarray(seen, np.float64)
-    if not 1 <= len(curves) <= _MOST_CURVES:
-        must = f"1 to {_MOST_CURVES} curves can be plotted together"
-        raise InputError("plot", must, given=len(curves))
-    tables = {str(name): np.atleast_2d(np.asarray(table, float)) for name, table in curves.items()}
-    for name, table in tables.items():
-        if at.ndim != 1 or not len(at) or table.ndim != 2 or table.shape[1:] != at.shape:
-            must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
-            raise InputError("plot", must, given=f"shape {table.shape}")
-    settled = at >= _BEGINNING * at[-1]
-    low, high = np.inf, -np.inf
-    for k, (name, values) in enumerate(tables.items()):
-        mean = values.mean(axis=0)
-        spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(at))
-        colour, style = COLOURS[k % len(COLOURS)], _STYLES[k // len(COLOURS)]
-        ends = (mean - spread, mean + spread)
-        if len(values) > 1:
-            axes.fill_between(at, *ends, color=colour, alpha=0.18, linewidth=0)
-        label = visible(name)
-        axes.plot(at, mean, color=colour, linestyle=style, linewidth=1.6, label=label)
-        low = min(low, float(ends[0][settled].min()))
-        high = max(high, float(ends[1][settled].max()))
-    room = 0.06 * (high - low) or 0.05
-    axes.set(ylim=(low - room, high + room), xlim=(0, at[-1]), xlabel="examples seen", ylabel=value)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.grid(alpha=0.3)
-    legend(axes, loc="best")
-    return axes
 
 
 def plot_threshold(
