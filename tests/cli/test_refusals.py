@@ -248,8 +248,7 @@ train t.csv -o m.npz -c OFOClassifier
   --set random_state=-1 => --set: random_state must be a whole number
 train -o m.npz -c FOFOClassifier
   nan.npz => NaN
-  table.npz => one label
-  two.npz --test other.npz => 0 or 1 | 2
+  table.npz => 1d array | (90, 2)
   two.npz --test narrow.npz => 4 features | 2 features
   two.npz --test gaps.npz => NaN
 train --input-format conll t.txt -o m

@@ -20,14 +20,15 @@ MAX_SIZE = 64_000
 MAX_DEPTH = 150
 _MAX_PARTS = 100_000
 
-_RESERVED = [
+RESERVED = [
     *("utility", "loss", "labels", "reference", "let", "value", "output", "or", "range", "example"),
     "require",
     *("with", "count", "by", "when", "age", "since", "up", "to", "memory", "of", "last", "flag"),
     *("register", "in", "start", "next", "state", "arc", "otherwise", "at", "old", "if", "then"),
     *("else", "and", "not", "true", "false"),
 ]
-WORDS = (*_RESERVED, "int", "real", "table")  # the words of the language
+TYPES = ("int", "real", "table")  # of parameters, after a colon
+WORDS = (*RESERVED, *TYPES)  # the words of the language
 _ALIKE = 0.7  # how much of a word must agree with one of the language: words of English text do not
 
 FUNCTIONS = {
@@ -44,7 +45,8 @@ _FUNCTION = "a function"
 _MEMORY = "a memory"
 _PARAMETER = "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
-_MEANINGS = dict.fromkeys(("z", "y", "i", "n", "inf"), "a word with a fixed meaning")
+FIXED = ("z", "y", "i", "n", "inf")  # names whose meaning no file can change
+_MEANINGS = dict.fromkeys(FIXED, "a word with a fixed meaning")
 _MEANINGS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
 
 _EQUALITY = ("==", "!=")
@@ -80,10 +82,15 @@ _BEFORE = ("prev", "previous", "lag", "before", "pred", "prior")  # what others 
 _FOREIGN = "|".join(re.escape(sign) for sign in sorted(FOREIGN, key=len, reverse=True))
 
 _BLANK = re.compile(r"(?:\s|#[^\n]*)*")
+NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+TEXT = r'"[^"\n]*"'
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+LABEL = r'[^\s"#]+'  # in the list of labels, where it needs no quotes
+SEQUENCE = r'[^\s"#=]+'  # of labels, in an example
+SIGN = r"\.\.|->|[=!<>]=|[-+*/%^()\[\],=:<>]"
 _TOKEN = re.compile(
-    rf"(?P<foreign>(?!!=(?!=))(?:{_FOREIGN}))|"
-    r'(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(?P<text>"[^"\n]*")'
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>\.\.|->|[=!<>]=|[-+*/%^()\[\],=:<>])|(?P<other>\S+)"
+    rf"(?P<foreign>(?!!=(?!=))(?:{_FOREIGN}))|(?P<number>{NUMBER})|(?P<text>{TEXT})"
+    rf"|(?P<name>{NAME})|(?P<sign>{SIGN})|(?P<other>\S+)"
 )
 
 _OPERATOR = "an expression is missing after the operator"
@@ -147,7 +154,7 @@ class Expressions:
         line = bisect_right(self._lines, at)
         place = Place(line, at - self._lines[line - 1] + 1)
         kind, text = (match.lastgroup or "other", match.group()) if match else ("other", "")
-        return Token("word" if text in _RESERVED else kind, text, at, place)
+        return Token("word" if text in RESERVED else kind, text, at, place)
 
     def advance(self, token: Token | None = None) -> Token:
         """The next token, or one that was read in its place, which is passed over."""

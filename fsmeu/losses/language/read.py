@@ -26,7 +26,8 @@ REQUIRE = "require"
 _MAX_REGISTERS = 100
 _ZERO = ast.Number(0.0)
 _ONE = ast.Number(1.0)
-_LABEL, _SEQUENCE = (re.compile(rf'(?P<text>"[^"\n]*")|[^\s"#{end}]+') for end in ("", "="))
+_LABEL = re.compile(rf"(?P<text>{expressions.TEXT})|{expressions.LABEL}")
+_SEQUENCE = re.compile(rf"(?P<text>{expressions.TEXT})|{expressions.SEQUENCE}")
 
 _BEGIN = "a loss file begins with 'utility NAME' or 'loss NAME'"
 _NAMED = "'utility' and 'loss' are followed by a name"
