@@ -72,7 +72,8 @@ def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
         return [*rows, ("confusion table", _clash_text(report))]
     rows.append(("confusion table", "yes: the value is a function of (tp, hyp, ref, n)"))
     if props.fractional is not None:
-        above, below = props.fractional.numerator, props.fractional.denominator
+        above = props.fractional.numerator
+        below = props.fractional.denominator
         rows.append(("ratio", f"{_sum_text(above)} / {_sum_text(below)}"))
     if props.ratios:
         many = "a ratio" if props.ratios == 1 else f"a sum of {props.ratios} ratios"
@@ -154,7 +155,9 @@ def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
 
 def report_data(report: Report) -> dict[str, Any]:
     """The report for programs; what could not be measured is null."""
-    loss, props, sizes = report.loss, report.properties, report.growth
+    loss = report.loss
+    props = report.properties
+    sizes = report.growth
     registers = [{**asdict(r), "redundant": r.name in report.redundant} for r in report.registers]
     redundant = {"alone": list(report.redundant), "together": list(report.together)}
     measured = growth = derived = None
@@ -170,7 +173,8 @@ def report_data(report: Report) -> dict[str, Any]:
         order_data = {name: order and asdict(order) for name, order in orders.items()}
         growth = {"sizes": [asdict(size) for size in sizes.sizes], "order": order_data}
     if props is not None:
-        ratio, case = props.fractional, props.counterexample
+        ratio = props.fractional
+        case = props.counterexample
         plain = ("linear", "splits", "additive", "confusion", "ratios", "tp_monotonic", "tried")
         derived = {name: getattr(props, name) for name in plain}
         sides = ("numerator", "denominator")

@@ -75,7 +75,8 @@ def _model_lines(model: Model) -> list[str]:
 
 def _model_card(model: Model) -> Parts:
     heads, rows, left = _model_table(model, _MOST_COLUMNS)
-    title, caption = f"{model.title}: {model!r}", "P(y_i = label)"
+    title = f"{model.title}: {model!r}"
+    caption = "P(y_i = label)"
     return {"title": title, "caption": caption, "heads": heads, "rows": rows, "note": left}
 
 
@@ -131,7 +132,8 @@ def _machine_card(machine: Machine | SummedMachine) -> Parts:
 
 
 def _composition_card(composition: Composition) -> Parts:
-    title, drawing = f"{composition!r}, expected value {composition.total!r}", draw(composition)
+    title = f"{composition!r}, expected value {composition.total!r}"
+    drawing = draw(composition)
     note = "states are shaded by their probability" if drawing.summary is None else ""
     return {"title": title, "picture": Markup(drawing.svg), "note": note}
 

@@ -204,7 +204,8 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
     if merged.states > limit:
         raise too_large
     drawing = draw(loss, n, limit=limit, minimize=merged is not plain, max_states=stepped)
-    data, automaton = {"n": n, **_tables(merged)}, drawing.automaton
+    data = {"n": n, **_tables(merged)}
+    automaton = drawing.automaton
     if merged is not plain:
         automaton = draw(loss, n, max_states=stepped).automaton
         data["plain"] = _tables(plain)
@@ -212,7 +213,8 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
             f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
             "follows can tell apart are drawn as one."
         )
-    names, states = list(automaton.registers), range(automaton.states)
+    names = list(automaton.registers)
+    states = range(automaton.states)
     data["registers"] = [visible(name) for name in names]
     data["held"] = [[visible(automaton.register_text(r, s)) for r in names] for s in states]
     return drawing, data

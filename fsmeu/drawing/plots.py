@@ -41,8 +41,11 @@ if TYPE_CHECKING:
 PLOT_FORMATS = ("png", "pdf", "svg")
 # The colours of Okabe and Ito, which people with colour blindness tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-_BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
-_MOST_BARS, _MOST_ROWS = 200, 40
+_BAR = "#56b4e9"
+_MEAN = "#d55e00"
+_RANGE = "#444444"
+_MOST_BARS = 200
+_MOST_ROWS = 40
 _MARKS = ("o", "D", "s", "^")
 _DRAWS = 1000  # bootstrap draws of an interval
 Interval = tuple[float, float | None, float | None]  # a value and the ends, None where unknown
@@ -89,7 +92,8 @@ def save_plot(
     where, kind = checked_plot(path)
     from matplotlib.figure import Figure
 
-    figure, buffer = Figure(figsize=size, layout="constrained"), io.BytesIO()
+    figure = Figure(figsize=size, layout="constrained")
+    buffer = io.BytesIO()
     plot(*figure.subplots(*grid, squeeze=False).ravel())
     figure.savefig(buffer, format=kind, dpi=160)
     content = buffer.getvalue()
@@ -336,12 +340,14 @@ def plot_threshold(
         must = "the value of the loss must depend on the confusion table alone"
         raise InputError("plot_threshold", must, given=table_loss.name)
     s = np.asarray(scores, np.float64)
-    y, z = np.asarray(positive, bool), np.asarray(chosen, bool)
+    y = np.asarray(positive, bool)
+    z = np.asarray(chosen, bool)
     if not (s.ndim == 1 and len(s) and s.shape == y.shape == z.shape):
         must = "there must be a score, a label and a decision for each example"
         raise InputError("plot", must, given=f"shapes {s.shape}, {y.shape} and {z.shape}")
     axes = axes_for(ax, (6.4, 4.4))
-    low, high = float(s.min()), float(s.max())
+    low = float(s.min())
+    high = float(s.max())
     room = 0.05 * (high - low) or 1.0
     probabilities = low >= 0.0 and high <= 1.0
     low, high = (0.0, 1.0) if probabilities else (low - room, high + room)
@@ -371,7 +377,8 @@ def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title
     """The axes: a row for each name within a series, with a mark and a line for each series."""
     names = list(dict.fromkeys(name for rows in series.values() for name in rows))
     for k, (label, rows) in enumerate(series.items()):
-        colour, mark = COLOURS[k % len(COLOURS)], _MARKS[k % len(_MARKS)]
+        colour = COLOURS[k % len(COLOURS)]
+        mark = _MARKS[k % len(_MARKS)]
         shift = 0.15 * (k - (len(series) - 1) / 2)
         for j, (name, (value, low, high)) in enumerate(rows.items()):
             at = names.index(name) + shift

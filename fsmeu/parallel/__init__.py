@@ -79,7 +79,10 @@ def workers(where: str, jobs: int = 1, scheduler: Any = None) -> Iterator[Worker
                 raise WorkerError(where, must, given=error, remedy=remedy) from error
 
     with ExitStack() as stack:
-        count, parent, lost, how = jobs, os.getpid(), BrokenExecutor, {"n_jobs": jobs}
+        count = jobs
+        parent = os.getpid()
+        lost = BrokenExecutor
+        how = {"n_jobs": jobs}
         if scheduler is not None:
             count, parent, lost, how = _dask(where, scheduler, stack)
         with parallel_config(**{"backend": "loky", **how}):
@@ -103,7 +106,8 @@ def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
         must = wording(Argument("scheduler"), f"{address} ({error!r})")
         fault = InputError(where, must, given=scheduler)
     else:
-        cores, lost = sum(scheduler.nthreads().values()), (KilledWorker, ImportError, OSError)
+        cores = sum(scheduler.nthreads().values())
+        lost = (KilledWorker, ImportError, OSError)
         if not cores:
             raise InputError(where, "the scheduler must have workers", given="none")
         return cores, None, (*lost, CancelledError), {"backend": "dask", "client": scheduler}
@@ -138,8 +142,10 @@ def in_shares(
 
     It is called with ``common`` and shares of the items, ``tell`` with the number of items done.
     """
-    answers, lengths = [None] * len(items), np.asarray(sizes, np.int64)
-    order, total = np.argsort(lengths, kind="stable"), int(lengths.sum()) + len(items)
+    answers = [None] * len(items)
+    lengths = np.asarray(sizes, np.int64)
+    order = np.argsort(lengths, kind="stable")
+    total = int(lengths.sum()) + len(items)
     with workers(where, jobs, scheduler) as pool:
         count = pool.jobs * TASKS_PER_JOB  # shares, whose sums of sizes are about equal
         number = (np.cumsum(lengths[order] + 1) - 1) * count // max(1, total)

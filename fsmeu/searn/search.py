@@ -83,11 +83,13 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: Any) -> Rul
     def searched(policy: Mixture, models: Sequence[Any]) -> float:
         if not policy.weights:
             return 1.0  # with no other beside it, all weights are the same
-        least, best_weight = loss_of(policy.without_optimal()), 0.0
+        least = loss_of(policy.without_optimal())
+        best_weight = 0.0
         for weight in _GRID:
             loss = loss_of(interpolated(policy, weight, models).without_optimal())
             if loss < least:
-                least, best_weight = loss, weight
+                least = loss
+                best_weight = weight
         return best_weight
 
     if isinstance(beta, str):
@@ -210,13 +212,16 @@ def mixed_scores(policy: Mixture, features: Features) -> Floats:
 
 def _ends(space: Space, states: Any, decide: Callable[[Any], Ints]) -> Any:
     """The finished states of searches, in the order of the states that they begin with."""
-    going, parts, places = np.arange(len(states)), [], []
+    going = np.arange(len(states))
+    parts = []
+    places = []
     while True:
         done = space.is_done(states)
         if done.any() or not len(states):
             parts.append(states.take(done))
             places.append(going[done])
-        states, going = states.take(~done), going[~done]
+        states = states.take(~done)
+        going = going[~done]
         if not len(states):
             return joined(parts).take(np.argsort(np.concatenate(places)))
         states = space.step(states, decide(states))
@@ -239,7 +244,8 @@ def sampled(space: Space, policy: Mixture, states: Any, seed: int, callback: Any
 
     def decide(states: Any) -> Ints:
         costs = space.costs(states) if policy.optimal > 0 or callback is not None else ()
-        features, best = features_of(space, states), optimal_actions(*costs) if costs else None
+        features = features_of(space, states)
+        best = optimal_actions(*costs) if costs else None
         if callback is not None:
             callback(states, features, *costs)
         draws = uniform(seed, states.examples, states.progress)
@@ -285,7 +291,8 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
     They are compared by sums of scores: log-probabilities, where the learner gives these.
     """
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
-    waiting, finished = _Agenda(*layer), [_taken(layer, slice(0))]
+    waiting = _Agenda(*layer)
+    finished = [_taken(layer, slice(0))]
     for candidates in waiting.layers():
         layer = _taken(candidates, _best_of(candidates[1], candidates[2], size))
         done = space.is_done(layer[0])
@@ -298,7 +305,8 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
         actions = np.argpartition(-sums, width - 1, axis=1)[:, :width].ravel()
         rows = np.repeat(np.arange(len(states)), width)
         at = np.flatnonzero(sums[rows, actions] > -np.inf)
-        rows, actions = rows[at], actions[at]
+        rows = rows[at]
+        actions = actions[at]
         waiting.add(space.step(states.take(rows), actions), places[rows], sums[rows, actions])
     states, places, totals = _joined(finished)
     return states.take(_best_of(places, totals, 1))
@@ -328,7 +336,8 @@ def roll_in(
 
     def callback(states: Any, features: Features, optimal: Floats, gold_action: Ints) -> None:
         cost = optimal if costs_of is None else costs_of(space, policy, seed, states)
-        counts, cells = np.diff(features.begins), _cells(features.begins)
+        counts = np.diff(features.begins)
+        cells = _cells(features.begins)
         shape = (len(states), int(counts.max(initial=1)), -1)  # rows (R, A) of cells (B, C)
         tables = (cost, targets_of(cost, gold_action, ties))
         cells_of_rows = (table.reshape(shape)[cells] for table in tables)
@@ -373,7 +382,8 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
     if not hasattr(space, "keys"):
         must = 'costs="expected" needs a space over labels, whose states can be compared'
         raise InputError("Searn", must, remedy='Use costs="sampled" or "optimal"')
-    count, layers = len(states), []
+    count = len(states)
+    layers = []
     learned = (Mixture(0.0, (1.0,), (models,), policy.folds) for models in policy.models)
     pairs = zip((policy.optimal, *policy.weights), (Mixture(), *learned), strict=True)
     shares, policies = zip(*(pair for pair in pairs if pair[0] > 0), strict=True)
@@ -382,10 +392,12 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
         keys = np.column_stack((batch.examples, space.keys(batch)))
         _, first, node = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         nodes = batch.take(first)
-        done, losses = space.is_done(nodes), np.zeros(len(first))
+        done = space.is_done(nodes)
+        losses = np.zeros(len(first))
         if done.any():
             losses[done] = space.losses(nodes.take(done))
-        going, followers = nodes.take(~done), []
+        going = nodes.take(~done)
+        followers = []
         if len(going):
             features = features_of(space, going)
             best = optimal_actions(*space.costs(going)) if policy.optimal > 0 else None

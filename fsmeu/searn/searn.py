@@ -69,7 +69,8 @@ class TrainingState(BaseEstimator):  # type: ignore[misc]
 
     def check(self, folds: Ints) -> None:
         """Refuses parts that do not belong together by any exception, given each example's fold."""
-        shares, models = (self.policy.optimal, *self.policy.weights), self.policy.models
+        shares = (self.policy.optimal, *self.policy.weights)
+        models = self.policy.models
         most = int(folds.max()) + 2 if folds.any() else 1  # one for each fold, and that of all
         fits = (
             len(self.policy.weights) == len(models) == len(self.reports),
@@ -92,7 +93,8 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     if not isinstance(sentences, features.HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
         raise InputError("Searn", must, remedy="Leave checkpoint out")
-    matrix, chunks = sentences.matrix, sentences.segments
+    matrix = sentences.matrix
+    chunks = sentences.segments
     parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
     learner = given_learner(parameters["learner"], "Searn")
     settings: dict[str, Any] = getattr(learner, "get_params", dict)()
@@ -258,7 +260,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self.labels_ = self.space_.labels_
         bind = partial(self._loss, ys)
         search = self.space_.over(inputs, ys, bind, engine=self.engine)
-        examples, loss_of = np.arange(len(ys)), None
+        examples = np.arange(len(ys))
+        loss_of = None
         if self.beta == "search":
             examples, loss_of = self._development_loss(search, bind, examples, X_dev, y_dev)
         longest = int(self.space_.longest_search(inputs))
@@ -275,7 +278,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             bar = progress_bar(most)
         with bar as callback:
             for number in range(len(trained.reports), most):
-                policy, began = trained.policy, time.perf_counter()
+                policy = trained.policy
+                began = time.perf_counter()
                 if number and 0 < policy.optimal <= influence:
                     break  # the optimal policy has lost its influence, little by little
                 sequence = np.random.SeedSequence((trained.seed, number))
@@ -355,7 +359,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
     def _loss(self, ys: Any, labels: Sequence[Any], stream: int | None = None) -> Loss:
         """The loss whose k-th label stands for the k-th of these, of one of two streams of ys."""
-        where, names = type(self).__name__, [label_name(label) for label in labels]
+        where = type(self).__name__
+        names = [label_name(label) for label in labels]
         loss = self.loss
         given: Iterator[Any] = chain(*ys)
         if stream is not None:
@@ -383,7 +388,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         where = type(self).__name__
         (inputs,) = self._read(self.space_, X)
-        search, examples = self.space_.over(inputs), np.arange(len(inputs))
+        search = self.space_.over(inputs)
+        examples = np.arange(len(inputs))
         policy = Mixture(0.0, tuple(self.weights_), tuple([model] for model in self.models_))
         size = _BEAM if all(model.probabilistic for model in self.models_) else 1
         size = size if self.beam is None else check_int(where, "beam", self.beam)

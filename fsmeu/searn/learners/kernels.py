@@ -53,7 +53,9 @@ def _slopes(scores, costs, targets, by_cost, slopes):
     these, in proportion to their probabilities.
     """
     rows, actions = scores.shape
-    top, best, aim_cost = -np.inf, -np.inf, np.inf
+    top = -np.inf
+    best = -np.inf
+    aim_cost = np.inf
     for r in range(rows):
         for a in range(actions):
             if math.isinf(costs[r, a]):
@@ -62,7 +64,8 @@ def _slopes(scores, costs, targets, by_cost, slopes):
             if targets[r, a]:
                 best = max(best, scores[r, a])
                 aim_cost = min(aim_cost, costs[r, a])
-    total, target_mass = 0.0, 0.0
+    total = 0.0
+    target_mass = 0.0
     for r in range(rows):
         for a in range(actions):
             if math.isinf(costs[r, a]):
@@ -102,8 +105,10 @@ def logistic_pass(
     ``order``; a share ``dropout`` of the entries is left out, the seed says which; a row whose
     slopes are all less than ``least`` makes no step. The last row of the weights stays 0.
     """
-    last, actions = len(weights) - 1, weights.shape[1]
-    most_rows, most = 1, 1
+    last = len(weights) - 1
+    actions = weights.shape[1]
+    most_rows = 1
+    most = 1
     for i in range(len(begins) - 1):
         most_rows = max(most_rows, begins[i + 1] - begins[i])
         most = max(most, ends[begins[i + 1]] - ends[begins[i]])
@@ -112,12 +117,14 @@ def logistic_pass(
     entries = np.empty(most, np.int64)
     row_ends = np.empty(most_rows + 1, np.int64)
     kind = weights.dtype.type
-    scale, step = kind(1.0 / (1.0 - dropout)), kind(rate)
+    scale = kind(1.0 / (1.0 - dropout))
+    step = kind(rate)
     total = 0.0
     for i in order:
         if importance[i] == 0:
             continue
-        first, count = begins[i], begins[i + 1] - begins[i]
+        first = begins[i]
+        count = begins[i + 1] - begins[i]
         used = 0
         row_ends[0] = 0
         for r in range(count):
@@ -157,11 +164,18 @@ def perceptron_pass(
     steps times the number of examples before them, ``seen`` of them before this pass: the mean of
     the weights after t examples is ``weights - delays / t``. The last row of both stays 0.
     """
-    last, actions = len(weights) - 1, weights.shape[1]
+    last = len(weights) - 1
+    actions = weights.shape[1]
     scores = np.zeros(actions, weights.dtype)
-    wrong, before = 0, seen
+    wrong = 0
+    before = seen
     for i in order:
-        top, best, chosen_row, chosen, aim_row, aim = -np.inf, -np.inf, 0, 0, 0, 0
+        top = -np.inf
+        best = -np.inf
+        chosen_row = 0
+        chosen = 0
+        aim_row = 0
+        aim = 0
         for r in range(begins[i], begins[i + 1]):
             scores[:] = 0
             for k in range(ends[r], ends[r + 1]):
@@ -170,9 +184,13 @@ def perceptron_pass(
                 if math.isinf(costs[r, a]):
                     continue
                 if scores[a] > top:
-                    top, chosen_row, chosen = scores[a], r, a
+                    top = scores[a]
+                    chosen_row = r
+                    chosen = a
                 if targets[r, a] and scores[a] > best:
-                    best, aim_row, aim = scores[a], r, a
+                    best = scores[a]
+                    aim_row = r
+                    aim = a
         if not targets[chosen_row, chosen]:
             wrong += 1
             step = importance[i]

@@ -100,7 +100,9 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         The weights of columns are looked up in a table over all of them, or by bisection where that
         would be larger than the weights.
         """
-        columns, size, count = self.columns, rows.shape[1], len(self.columns)
+        columns = self.columns
+        size = rows.shape[1]
+        count = len(self.columns)
         lookup = getattr(self, "_lookup", None)
         if lookup is None or lookup[0] is not columns or lookup[1] != size:
             small = size <= np.size(self.weights) or not count
@@ -140,10 +142,12 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
         where = type(self).__name__
         epochs = check_int(where, "epochs", self.epochs)
         by_cost = one_of(where, "importance", self.importance, ("cost", "equal")) == "cost"
-        rows, least = data.rows, check_int(where, "min_freq", self.min_freq)
+        rows = data.rows
+        least = check_int(where, "min_freq", self.min_freq)
         columns, numbers = numbered_columns(rows, least)
         ends, begins = (array.astype(np.int64, copy=False) for array in (rows.indptr, data.begins))
-        values, costs = rows.data.astype(kind, copy=False), data.costs.astype(kind)
+        values = rows.data.astype(kind, copy=False)
+        costs = data.costs.astype(kind)
         unit = float(data.greatest.mean()) if by_cost else 1.0
         importance = np.full(len(data), 1 / (unit or 1.0), kind)
         arrays = (begins, costs, data.targets, importance)

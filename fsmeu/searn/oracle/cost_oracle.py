@@ -91,7 +91,8 @@ class CostOracles:
                 )
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
-        self._sign, count = 1.0 if loss.kind == "utility" else -1.0, len(self.labels)
+        self._sign = 1.0 if loss.kind == "utility" else -1.0
+        count = len(self.labels)
         fallback = None
         if fallback_labels is not None:
             must = (
@@ -120,7 +121,8 @@ class CostOracles:
     def step(self, sentences: Any, states: Ints, labels: Any) -> Ints:
         """The states after one more label each, given by its index, (batch, 4)."""
         must = f"labels must be whole numbers from 0 to {len(self.labels) - 1}, in an array"
-        numbers, chosen = self._numbers(sentences), _indices(labels, len(self.labels), must)
+        numbers = self._numbers(sentences)
+        chosen = _indices(labels, len(self.labels), must)
         if len(numbers) != len(chosen):
             must = "there must be one label for each sentence"
             raise InputError("cost oracle", must, given=f"{len(chosen)} for {len(numbers)}")
@@ -187,7 +189,8 @@ def _reference_composition(loss: Loss, y: Ints, fallback: Ints | None) -> Compos
     It has one path for each hypothesis in which each label stands for itself (``fallback``, as in
     ``Product``).
     """
-    labels, free = len(loss.alphabet), any_layers(loss.alphabet, len(y))
+    labels = len(loss.alphabet)
+    free = any_layers(loss.alphabet, len(y))
     if fallback is not None:
         following = np.where(fallback == np.arange(labels), fallback, -1)
         last = np.arange(len(fallback))
@@ -203,8 +206,11 @@ def _explicit_path(
     A label that does not stand for itself leads where the one leads that it stands for after the
     last.
     """
-    machine, table, values = composition.machine, composition.plain, composition.values
-    labels, n = len(machine.alphabet), machine.n
+    machine = composition.machine
+    table = composition.plain
+    values = composition.values
+    labels = len(machine.alphabet)
+    n = machine.n
     after = np.full((table.states, labels), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     if fallback is not None:
@@ -221,8 +227,12 @@ class _ReferenceCosts:
     """The costs of one reference of many; has what ``ExpectedCosts`` has."""
 
     def __init__(self, oracles: CostOracles, number: Ints) -> None:
-        self._oracles, self._number, self._y = oracles, number, oracles.ys[number[0]]
-        self.loss, self.labels, self.nbytes = oracles.loss, oracles.labels, oracles.nbytes
+        self._oracles = oracles
+        self._number = number
+        self._y = oracles.ys[number[0]]
+        self.loss = oracles.loss
+        self.labels = oracles.labels
+        self.nbytes = oracles.nbytes
         self.n = len(self._y)
         self.rounding = float(oracles.roundings[number[0]])
         self.start: tuple[int, ...] = tuple(oracles.start(number)[0].tolist())
@@ -307,7 +317,9 @@ class CostOracle:
 
     def _bind(self, answers: _ReferenceCosts | ExpectedCosts) -> None:
         self._answers = answers
-        self.loss, self.labels, self.nbytes = answers.loss, answers.labels, answers.nbytes
+        self.loss = answers.loss
+        self.labels = answers.labels
+        self.nbytes = answers.nbytes
         self.rounding: float = answers.rounding
         self.start: tuple[int, ...] = answers.start
 
@@ -368,7 +380,8 @@ class CostOracle:
     def best(self, prefix: Any) -> Label:
         """A best next label: that of the reference if it is one, else the first."""
         state = self.state(prefix)
-        costs, own = self.costs_at(state), self._answers.preferred(state)
+        costs = self.costs_at(state)
+        own = self._answers.preferred(state)
         return self.labels[int(costs.argmin()) if own is None or costs[own] > 0.0 else own]
 
     def value(self, prefix: Any = ()) -> float:

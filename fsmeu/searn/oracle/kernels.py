@@ -23,15 +23,19 @@ def pack(targets, kinds, label_class, counts):
     for r in range(rows):
         count = 0
         for a in range(labels):
-            target, kind, outcome = targets[r, a], kinds[r, a], 0
+            target = targets[r, a]
+            kind = kinds[r, a]
+            outcome = 0
             while outcome < count and (targets[r, outcome] != target or kinds[r, outcome] != kind):
                 outcome += 1
             if outcome == count:
-                targets[r, count], kinds[r, count] = target, kind
+                targets[r, count] = target
+                kinds[r, count] = kind
                 count += 1
             label_class[r, a] = outcome
         counts[r] = count
-        targets[r, count:], kinds[r, count:] = targets[r, 0], kinds[r, 0]
+        targets[r, count:] = targets[r, 0]
+        kinds[r, count:] = kinds[r, 0]
 
 
 @jit_entry
@@ -47,7 +51,8 @@ def fill(steps, axes, none, direction, best):
         last = begins[k + 1] - 1
         best[cells[begins[k]] : cells[last]] = none
         for layer in range(last - 1, begins[k] - 1, -1):
-            wide, ahead = size[layer], size[layer + 1]
+            wide = size[layer]
+            ahead = size[layer + 1]
             for c in range(classes[layer]):
                 row = rows[layer] + c
                 for o in range(counts[row]):
@@ -66,7 +71,8 @@ def _reach(axes, best, none, ends, layer, machine, at_class, gain, count):
     begins, _, _, low, size, cells = axes
     end_scores, end_begins, end_low, end_width, end_direction = ends
     first = begins[machine]
-    wide, direction = end_width[machine], end_direction[machine]
+    wide = end_width[machine]
+    direction = end_direction[machine]
     source = cells[layer] + at_class * size[layer]
     row = count + low[layer] - low[first]
     base = gain - end_low[machine]
