@@ -7,17 +7,15 @@ from typing import ClassVar
 from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.style import Style as PageStyle
+from pygments.style import Style
 from pygments.token import Comment, Keyword, Name, Operator, String, _TokenType
-from rich.style import Style
-from rich.syntax import ANSISyntaxTheme, Syntax
 from rich.text import Text
 
 from fsmeu.errors import visible
 from fsmeu.losses.language.lexer import LossLexer
 
 
-class _Card(PageStyle):  # type: ignore[misc]
+class _Card(Style):  # type: ignore[misc]
     """Colours that can be read on white and on black grounds: notebooks have either."""
 
     styles: ClassVar[dict[_TokenType, str]] = {
@@ -29,15 +27,13 @@ class _Card(PageStyle):  # type: ignore[misc]
     }
 
 
-_TERMINAL = ANSISyntaxTheme(
-    {
-        Comment: Style(dim=True),
-        Keyword: Style(bold=True),
-        Operator.Word: Style(bold=True),
-        String: Style(color="green"),
-        Name.Builtin: Style(color="blue"),
-    }
-)
+_TERMINAL = {
+    Comment: "dim",
+    Keyword: "bold",
+    Operator.Word: "bold",
+    String: "green",
+    Name.Builtin: "blue",
+}
 
 
 def source_markup(text: str) -> Markup:
@@ -48,8 +44,9 @@ def source_markup(text: str) -> Markup:
 
 
 def source_text(text: str) -> Text:
-    """A text for a terminal of rich; control characters are shown escaped."""
-    syntax = Syntax("", LossLexer(), theme=_TERMINAL, background_color="default")
-    shown = syntax.highlight(visible(text, keep="\n\t"))
+    """A text for a terminal, its pieces styled; control characters are shown escaped."""
+    shown = Text()
+    for kind, piece in LossLexer().get_tokens(visible(text, keep="\n\t")):
+        shown.append(piece, next((style for one, style in _TERMINAL.items() if kind in one), ""))
     shown.rstrip()
     return shown

@@ -250,7 +250,6 @@ train -o m.npz -c FOFOClassifier
   nan.npz => NaN
   table.npz => 1d array | (90, 2)
   two.npz --test narrow.npz => 4 features | 2 features
-  two.npz --test gaps.npz => NaN
 train --input-format conll t.txt -o m
   --set bta=1 => Did you mean 'beta'
   --set loss=hamming => is given by LOSS

@@ -89,7 +89,7 @@ def test_terminals_and_cards_show_the_file():
     with console.capture() as shown:
         console.print(source_text(source))
     assert source_text(source).plain == source.rstrip("\n")
-    assert "\x1b[1;49mage\x1b[0m" in shown.get()
+    assert "\x1b[1mage\x1b[0m" in shown.get()
     card = Page(fsmeu.loads(MANY, cost=1)._repr_html_())
     assert card.texts("pre") == [MANY.strip("\n")]
     bold = set(card.texts("span", style="font-weight: bold"))

@@ -19,12 +19,12 @@ from pygments.token import (
     Whitespace,
 )
 
-from fsmeu.losses.language import expressions
+from fsmeu.losses.language import words as language
 
 _OPERATORS = ("and", "or", "not")
 _CONSTANTS = ("true", "false")
-_KEYWORDS = [word for word in expressions.RESERVED if word not in (*_OPERATORS, *_CONSTANTS)]
-_NO_WORD = rf"(?!(?:{'|'.join(expressions.RESERVED)})(?:[\s\"#]|\Z))"  # a word ends the labels
+_KEYWORDS = [word for word in language.RESERVED if word not in (*_OPERATORS, *_CONSTANTS)]
+_NO_WORD = rf"(?!(?:{'|'.join(language.RESERVED)})(?:[\s\"#]|\Z))"  # a word ends the labels
 _TYPED = bygroups(Punctuation, Whitespace, Keyword.Type)
 _BLANKS = [(r"\s+", Whitespace), (r"#[^\n]*", Comment.Single)]
 
@@ -43,25 +43,25 @@ class LossLexer(RegexLexer):  # type: ignore[misc]
             (words(_KEYWORDS, suffix=r"\b"), Keyword),
             (words(_OPERATORS, suffix=r"\b"), Operator.Word),
             (words(_CONSTANTS, suffix=r"\b"), Keyword.Constant),
-            (words(expressions.FUNCTIONS, suffix=r"(?=\s*\()"), Name.Builtin),
-            (words(expressions.FIXED, suffix=r"\b"), Name.Builtin.Pseudo),
-            (rf"(:)(\s*)({'|'.join(expressions.TYPES)})\b", _TYPED),
-            (expressions.NAME, Name),
-            (expressions.NUMBER, Number),
-            (expressions.TEXT, String),
+            (words(language.FUNCTIONS, suffix=r"(?=\s*\()"), Name.Builtin),
+            (words(language.FIXED, suffix=r"\b"), Name.Builtin.Pseudo),
+            (rf"(:)(\s*)({'|'.join(language.TYPES)})\b", _TYPED),
+            (language.NAME, Name),
+            (language.NUMBER, Number),
+            (language.TEXT, String),
             (r"[()\[\],:]", Punctuation),
-            (expressions.SIGN, Operator),
+            (language.SIGN, Operator),
         ],
         "labels": [
             *_BLANKS,
-            (expressions.TEXT, String),
-            (_NO_WORD + expressions.LABEL, String.Symbol),
+            (language.TEXT, String),
+            (_NO_WORD + language.LABEL, String.Symbol),
             default("#pop"),
         ],
         "example": [
             *_BLANKS,
-            (expressions.TEXT, String),
-            (expressions.SEQUENCE, String.Symbol),
+            (language.TEXT, String),
+            (language.SEQUENCE, String.Symbol),
             (r"=", Operator, "#pop"),
         ],
     }
