@@ -102,7 +102,7 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: Any) -> Rul
 
 
 def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, where: str) -> int:
-    """The greatest number of iterations; for None, until its weight is below ``influence``.
+    """The greatest number of iterations; for None, until the optimal policy has ``influence``.
 
     (1 - beta)^I <= influence for a fixed beta; I = 2 T^3 ln T by Theorem 2, where T is the longest
     search. A SizeLimitError says that more are derived than is reasonable.
@@ -291,9 +291,9 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
     They are compared by sums of scores: log-probabilities, where the learner gives these.
     """
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
-    waiting = _Agenda(*layer)
+    agenda = _Agenda(*layer)
     finished = [_taken(layer, slice(0))]
-    for candidates in waiting.layers():
+    for candidates in agenda.layers():
         layer = _taken(candidates, _best_of(candidates[1], candidates[2], size))
         done = space.is_done(layer[0])
         finished.append(_taken(layer, done))
@@ -307,7 +307,7 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
         at = np.flatnonzero(sums[rows, actions] > -np.inf)
         rows = rows[at]
         actions = actions[at]
-        waiting.add(space.step(states.take(rows), actions), places[rows], sums[rows, actions])
+        agenda.add(space.step(states.take(rows), actions), places[rows], sums[rows, actions])
     states, places, totals = _joined(finished)
     return states.take(_best_of(places, totals, 1))
 
@@ -324,10 +324,18 @@ def _best_of(places: Ints, totals: Floats, size: int) -> Ints:
 # -- roll-in --------------------------------------------------------------------------------------
 
 
+class RollIn(NamedTuple):
+    """What a policy runs through."""
+
+    decisions: Decisions  # the states with the costs of their actions, N
+    examples: Ints  # the example of each decision, (N,)
+    losses: Floats  # of the outputs, one for each example
+
+
 def roll_in(
     space: Space, policy: Mixture, examples: Ints, seed: int, ties: str, costs_of: Costs | None
-) -> tuple[Decisions, Ints, Floats]:
-    """Decisions that a policy runs through (N), the example of each, and the losses of examples.
+) -> RollIn:
+    """The decisions that a policy runs through, and the losses of its outputs.
 
     The space has gold outputs. The seed says which policy of a mixture decides where; see
     ``targets_of`` for ``ties``, and ``COSTS`` for ``costs_of``.
@@ -347,7 +355,8 @@ def roll_in(
     rows, *beside = zip(*parts, strict=True)
     costs, targets, counts, owners = map(np.concatenate, beside)
     begins = np.concatenate(([0], np.cumsum(counts)))
-    return Decisions(vstack(rows, format="csr"), costs, targets, begins), owners, losses
+    decisions = Decisions(vstack(rows, format="csr"), costs, targets, begins)
+    return RollIn(decisions, owners, losses)
 
 
 def new_models(
@@ -387,8 +396,8 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
     learned = (Mixture(0.0, (1.0,), (models,), policy.folds) for models in policy.models)
     pairs = zip((policy.optimal, *policy.weights), (Mixture(), *learned), strict=True)
     shares, policies = zip(*(pair for pair in pairs if pair[0] > 0), strict=True)
-    waiting = _Agenda(states, np.arange(count))
-    for batch, entries in waiting.layers():
+    agenda = _Agenda(states, np.arange(count))
+    for batch, entries in agenda.layers():
         keys = np.column_stack((batch.examples, space.keys(batch)))
         _, first, node = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         nodes = batch.take(first)
@@ -405,7 +414,7 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
                 actions = sampled_actions(member, features, best, np.zeros(len(going)))
                 followers.append(count + np.arange(len(going)))
                 count += len(going)
-                waiting.add(space.step(going, actions), followers[-1])
+                agenda.add(space.step(going, actions), followers[-1])
         layers.append((entries, np.asarray(node).ravel(), ~done, followers, losses))
     value = np.zeros(count)
     for entries, node, is_open, followers, losses in reversed(layers):

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -26,10 +26,22 @@ from fsmeu.learning.saving import first_use, load, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.progress import Progress, check_progress
 from fsmeu.searn import features
-from fsmeu.searn import search as searches
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
-from fsmeu.searn.search import COSTS, Mixture, beam, greedy, interpolated, roll_in, sampled
+from fsmeu.searn.search import (
+    COSTS,
+    Costs,
+    Mixture,
+    Rule,
+    beam,
+    greedy,
+    interpolated,
+    interpolation_rule,
+    iterations_of,
+    new_models,
+    roll_in,
+    sampled,
+)
 from fsmeu.searn.spaces import OWN_METHODS, CustomSpace
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
@@ -144,6 +156,50 @@ _BEAM = 10  # partial outputs that are held where scores are logarithms of proba
 _HELD_OUT = 10  # one of so many sentences is development data where none are given
 
 
+class _Plan(NamedTuple):
+    """What all iterations of a training share."""
+
+    search: Any  # the space over the training sentences, with gold outputs
+    examples: Ints  # the numbers of the sentences that are trained on
+    jobs: int  # models that are learned at once
+    influence: float  # the probability of the optimal policy at which training ends
+    iterations: int  # the greatest number of them
+    learner: Any
+    beta: Rule  # the weight of a new policy
+    ties: str  # which of several optimal actions are learned
+    costs: Costs | None  # of actions; None for those of the optimal policy
+
+
+def _iterate(plan: _Plan, trained: TrainingState, callback: Progress) -> bool:
+    """Whether an iteration adds a policy to those of ``trained``: its weight is above 0."""
+    began = time.perf_counter()
+    policy = trained.policy
+    number = len(trained.reports)
+    note = f"iteration {number + 1} of {plan.iterations}"
+    sequence = np.random.SeedSequence((trained.seed, number))
+    seed = int(sequence.generate_state(1, np.uint64)[0])
+    seen = roll_in(plan.search, policy, plan.examples, seed, plan.ties, plan.costs)
+    callback((number + 0.5) / plan.iterations, note)
+    with_folds = number + 1 < plan.iterations and policy.folds.any()  # else no more is rolled in
+    folds = int(policy.folds.max()) + 1 if with_folds else 0
+    fold_of = policy.folds[seen.examples]
+    models = new_models(plan.learner, seen.decisions, fold_of, folds, plan.jobs, seed)
+    weight = plan.beta(policy, models)
+    if weight == 0:
+        return False
+    trained.policy = interpolated(policy, weight, models)
+    report = {
+        "beta": weight,
+        "optimal": trained.policy.optimal,
+        "loss": float(seen.losses.mean()),
+        "decisions": float(len(seen.decisions)),
+        "seconds": time.perf_counter() - began,
+    }
+    trained.reports.append(report)
+    callback((number + 1) / plan.iterations, note)
+    return True
+
+
 @register
 @dataclass(eq=False, repr=False)
 class Searn(BaseEstimator):  # type: ignore[misc]
@@ -168,9 +224,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         beta: the weight of a new policy: a number from (0, 1], where 1 is policy iteration;
             "theory", 1 / T^3 for sentences of up to T decisions (Theorem 2); or "search", the one
             of least loss on development data.
-        iterations: the greatest number of iterations; None for as many as it takes until the
-            optimal policy has lost its influence.
-        influence: the probability of the optimal policy at which it has.
+        iterations: the greatest number of iterations; None for as many as ``influence`` needs.
+        influence: training ends when the probability of the optimal policy is this or less, and
+            not 0.
         costs: which policy decides after an action, for its cost: "optimal", the optimal one goes
             on; "expected", the current policy does, and the expected loss counts; "sampled", the
             same by one sample of the policy for each action.
@@ -258,6 +314,28 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         inputs, ys = self._read(space, X, y)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
+        plan = self._plan(inputs, ys, X_dev, y_dev)
+        trained = self._begun(plan, inputs, ys)
+        bar: Any = nullcontext(check_progress(where, progress))
+        if check_bool(where, "verbose", self.verbose):
+            bar = progress_bar(plan.iterations)
+        with bar as callback:
+            for number in range(len(trained.reports), plan.iterations):
+                if number and 0 < trained.policy.optimal <= plan.influence:
+                    break
+                if not _iterate(plan, trained, callback):
+                    break
+                self._keep(trained)
+                if self.checkpoint is not None:
+                    save(trained, self.checkpoint)
+                if on_iteration is not None:
+                    on_iteration(len(trained.reports), self)
+        self._keep(trained)
+        return self
+
+    def _plan(self, inputs: Any, ys: Any, X_dev: Any, y_dev: Any) -> _Plan:
+        """What all iterations share, after a check of the parameters."""
+        where = type(self).__name__
         bind = partial(self._loss, ys)
         search = self.space_.over(inputs, ys, bind, engine=self.engine)
         examples = np.arange(len(ys))
@@ -267,46 +345,19 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         longest = int(self.space_.longest_search(inputs))
         jobs = check_int(where, "n_jobs", self.n_jobs)
         influence = number_between(where, "influence", self.influence, 0, 1)
-        most = searches.iterations_of(self.iterations, self.beta, influence, longest, where)
-        learner = given_learner(self.learner, where)
-        beta = searches.interpolation_rule(self.beta, where, longest, loss_of)
-        ties = one_of(where, "ties", self.ties, ("gold", "all"))
-        costs = COSTS[one_of(where, "costs", self.costs, COSTS)]
-        trained = self._begun(search, inputs, ys, examples)
-        bar: Any = nullcontext(check_progress(where, progress))
-        if check_bool(where, "verbose", self.verbose):
-            bar = progress_bar(most)
-        with bar as callback:
-            for number in range(len(trained.reports), most):
-                policy = trained.policy
-                began = time.perf_counter()
-                if number and 0 < policy.optimal <= influence:
-                    break  # the optimal policy has lost its influence, little by little
-                sequence = np.random.SeedSequence((trained.seed, number))
-                seed = int(sequence.generate_state(1, np.uint64)[0])
-                decisions, owners, losses = roll_in(search, policy, examples, seed, ties, costs)
-                callback((number + 0.5) / most, f"iteration {number + 1} of {most}")
-                with_folds = number + 1 < most and policy.folds.any()  # else no more is rolled in
-                folds = int(policy.folds.max()) + 1 if with_folds else 0
-                example_folds = policy.folds[owners]
-                models = searches.new_models(learner, decisions, example_folds, folds, jobs, seed)
-                weight = beta(policy, models)
-                if weight == 0:
-                    break
-                trained.policy = interpolated(policy, weight, models)
-                report = {"beta": weight, "optimal": trained.policy.optimal}
-                report |= {"loss": float(losses.mean()), "decisions": float(len(decisions))}
-                trained.reports.append({**report, "seconds": time.perf_counter() - began})
-                callback((number + 1) / most, f"iteration {number + 1} of {most}")
-                self._keep(trained)
-                if self.checkpoint is not None:
-                    save(trained, self.checkpoint)
-                if on_iteration is not None:
-                    on_iteration(len(trained.reports), self)
-        self._keep(trained)
-        return self
+        return _Plan(
+            search=search,
+            examples=examples,
+            jobs=jobs,
+            influence=influence,
+            iterations=iterations_of(self.iterations, self.beta, influence, longest, where),
+            learner=given_learner(self.learner, where),
+            beta=interpolation_rule(self.beta, where, longest, loss_of),
+            ties=one_of(where, "ties", self.ties, ("gold", "all")),
+            costs=COSTS[one_of(where, "costs", self.costs, COSTS)],
+        )
 
-    def _begun(self, search: Any, inputs: Any, ys: Any, examples: Ints) -> TrainingState:
+    def _begun(self, plan: _Plan, inputs: Any, ys: Any) -> TrainingState:
         """The state of training of the checkpoint, if there is one, else of no iteration yet."""
         read = {k: v for k, v in self.get_params(deep=False).items() if k not in INFERENCE_PARAMS}
         mark = "" if self.checkpoint is None else fingerprint(read, inputs, ys)
@@ -318,7 +369,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
                 must = f"the checkpoint {self.checkpoint} must be of the same parameters and data"
                 raise InputError("Searn", must, remedy="Remove it to train anew")
         seed = _seed(self.random_state) if trained is None else trained.seed
-        parts = min(check_int(type(self).__name__, "folds", self.folds), len(examples))
+        parts = min(check_int(type(self).__name__, "folds", self.folds), len(plan.examples))
         folds = np.empty(len(ys), np.int64)  # of equal sizes up to one, drawn at random
         order = np.random.default_rng((seed, 0xF01D)).permutation(len(ys))
         folds[order] = np.arange(len(ys)) % max(1, parts)
@@ -326,8 +377,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             trained = trained or TrainingState(Mixture(folds=folds), seed, mark)
             trained.check(folds)
             for model in chain(*trained.policy.models):
-                for batch in (examples[:2], examples[:3]):  # what broadcasts to one fails
-                    greedy(search, Mixture(0.0, (1.0,), ([model],)), batch)
+                for batch in (plan.examples[:2], plan.examples[:3]):  # what broadcasts to one fails
+                    greedy(plan.search, Mixture(0.0, (1.0,), ([model],)), batch)
         return trained
 
     def _development_loss(

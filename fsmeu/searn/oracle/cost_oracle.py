@@ -93,15 +93,7 @@ class CostOracles:
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
         self._sign = 1.0 if loss.kind == "utility" else -1.0
         count = len(self.labels)
-        fallback = None
-        if fallback_labels is not None:
-            must = (
-                f"fallback_labels must be a table of {count + 1} rows and {count} columns of label "
-                "indices, in which what another stands for stands for itself"
-            )
-            fallback = _indices(fallback_labels, count, must, (count + 1, count))
-            if (np.take_along_axis(fallback, fallback, axis=1) != fallback).any():
-                raise InputError("cost oracle", must, given=fallback_labels)
+        fallback = None if fallback_labels is None else _checked_fallback(fallback_labels, count)
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
         if chosen == "openfst" or loss.bound is None:  # of Python: nothing to derive
             paths = _explicit_paths(loss, self.ys, fallback, self._sign)
@@ -132,7 +124,7 @@ class CostOracles:
         """The cost of each label, (batch, labels); 0 marks the best."""
         return np.asarray(self._tables.costs(self._numbers(sentences), np.asarray(states)))
 
-    def value_coefficients(self, sentences: Any, states: Ints) -> Floats:
+    def values_at(self, sentences: Any, states: Ints) -> Floats:
         """The best value that can be reached, (batch,)."""
         scores = self._tables.scores(self._numbers(sentences), np.asarray(states))
         return np.asarray(self._sign * scores + 0.0)
@@ -148,8 +140,20 @@ class CostOracles:
         return _indices(sentences, len(self.ys), must)
 
 
+def _checked_fallback(table: Any, labels: int) -> Ints:
+    """The label that each label stands for after each other, (L + 1, L), of what was given."""
+    must = (
+        f"fallback_labels must be a table of {labels + 1} rows and {labels} columns of label "
+        "indices, in which what another stands for stands for itself"
+    )
+    fallback = _indices(table, labels, must, (labels + 1, labels))
+    if (np.take_along_axis(fallback, fallback, axis=1) != fallback).any():
+        raise InputError("cost oracle", must, given=table)
+    return fallback
+
+
 def _indices(values: Any, count: int, must: str, shape: tuple[int, ...] | None = None) -> Ints:
-    """Whole numbers below a count that were given, of this shape or (batch,)."""
+    """Values as whole numbers below ``count``, of this shape or (batch,), or an InputError."""
     with suppress(Exception):  # whatever a strange object raises
         array = np.asarray(values)
         if shape is None and array.shape == (0,):
@@ -247,7 +251,7 @@ class _ReferenceCosts:
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
-        return float(self._oracles.value_coefficients(self._number, _batch(state))[0])
+        return float(self._oracles.values_at(self._number, _batch(state))[0])
 
     def exact_at(self, state: Any) -> bool:
         """True in every state that has costs: every completion is considered."""

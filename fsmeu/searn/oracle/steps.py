@@ -178,14 +178,18 @@ class ReferenceSteps:
         if culprit is not None:
             register = next(r for r in view.carried if r.name == culprit)
             raise domains.left_domain(bound.spec, register, new[culprit], view.space_of, scope)
+        kinds = self._amount_numbers(added, shape)
+        return list(zip(np.broadcast_to(targets, shape), kinds, strict=True))
+
+    def _amount_numbers(self, added: Sequence[Floats], shape: tuple[int, ...]) -> Ints:
+        """The numbers of amounts, of this shape, given what is added to each sum; they may grow."""
         ranks = [np.broadcast_to(_ranks(gains), shape).ravel() for gains in added]
-        first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
+        first, row = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
         at = np.unravel_index(first, shape)
         columns = [np.broadcast_to(gains, shape)[at].tolist() for gains in added]
         keys = list(zip(*columns, strict=True)) if added else [()] * len(first)
         numbers = [self._amounts.setdefault(key, len(self._amounts)) for key in keys]
-        kinds = np.array(numbers, np.int64)[kinds].reshape(shape)
-        return list(zip(np.broadcast_to(targets, shape), kinds, strict=True))
+        return np.array(numbers, np.int64)[row].reshape(shape)
 
     def amounts(self) -> Floats:
         """The amounts that are added to each sum, by number, (sums, numbers)."""

@@ -142,7 +142,7 @@ class ChunkAtATime(WordAtATime):
                 oracle = oracle[inside]
                 chosen = np.full(len(at), label if m == 1 else actions.rest[head])
                 oracle = oracles.step(states.examples[at], oracle, chosen)
-                values = gold.sign * oracles.value_coefficients(states.examples[at], oracle)
+                values = gold.sign * oracles.values_at(states.examples[at], oracle)
                 more = np.flatnonzero(left[at] > m)
                 next_costs = oracles.costs_at(states.examples[at[more]], oracle[more])
                 values[more] += next_costs[:, heads].min(axis=1)

@@ -82,20 +82,15 @@ def is_order_free(loss: Loss) -> bool:
 class Gold:
     """The gold labels of sentences, of one stream, and their cost oracles.
 
-    In completions a label that may not follow (by ``allowed``, as ``follows``) stands for the first
-    that may; there are no oracles where that is None. They read a sentence in steps of ``order``,
-    and are made by an ``engine`` as in ``CostOracles``.
+    Attributes:
+        sign: 1 for a loss, -1 for a utility.
+        opening: of the label I-X the index of B-X, of others -1, (L,).
+        lines: the label indices of each sentence.
+        y: those of all sentences, (positions,).
+        oracles: ``CostOracles``; None before ``add_oracles``.
     """
 
-    def __init__(
-        self,
-        loss: Loss,
-        labels: Sequence[Any],
-        ys: Any,
-        allowed: Bools | None,
-        order: int,
-        engine: str,
-    ) -> None:
+    def __init__(self, loss: Loss, labels: Sequence[Any], ys: Any) -> None:
         index = {label: k for k, label in enumerate(labels)}
         for label in (label for y in ys for label in y if label not in index):
             must = "gold labels must be among those of training"
@@ -106,24 +101,31 @@ class Gold:
         names = [str(label) for label in labels]
         number = {name: k for k, name in enumerate(names)}
         opening = [number.get(f"B{x[1:]}", -1) if x[:2] == "I-" else -1 for x in names]
-        self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
+        self.opening = np.array(opening, np.int64)
         self.lines = [np.array([index[label] for label in y], np.int64) for y in ys]
-        self.y = np.concatenate([np.empty(0, np.int64), *self.lines])  # (positions,)
+        self.y = np.concatenate([np.empty(0, np.int64), *self.lines])
         self.oracles: Any = None
-        if allowed is None:
-            return
-        if order < 0 and not is_order_free(loss):
+
+    def add_oracles(self, allowed: Bools, order: int, engine: str) -> None:
+        """Sets the cost oracles, which read a sentence in steps of ``order``.
+
+        In completions a label that may not follow (by ``allowed``, as ``follows``) stands for the
+        first that may. The engine is as in ``CostOracles``.
+        """
+        if order < 0 and not is_order_free(self.loss):
             must = (
                 "from right to left the loss must not depend on the order of positions: counts "
                 "of pairs of labels alone may decide it"
             )
             remedy = "Use the space LeftToRight or WordAtATime"
-            raise InputError("RightToLeft", must, given=loss, remedy=remedy)
-        loss_labels = loss.alphabet.labels
-        fallback = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
-        lines = [[loss_labels[k] for k in line[::order]] for line in self.lines]
-        fallback_labels = None if allowed.all() else fallback
-        self.oracles = CostOracles(loss, lines, fallback_labels=fallback_labels, engine=engine)
+            raise InputError("RightToLeft", must, given=self.loss, remedy=remedy)
+        names = self.loss.alphabet.labels
+        lines = [[names[k] for k in line[::order]] for line in self.lines]
+        fallback = None
+        if not allowed.all():
+            own = np.arange(len(self.labels))
+            fallback = np.where(allowed, own, allowed.argmax(axis=1)[:, None])
+        self.oracles = CostOracles(self.loss, lines, fallback_labels=fallback, engine=engine)
 
     @cached_property
     def chunk_ends(self) -> Ints:
@@ -248,8 +250,10 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
             if ys is not None:
                 loss = bind(labels) if self.streams == 1 else bind(labels, k)
                 lines = ys if self.streams == 1 else [[pair[k] for pair in y] for y in ys]
-                allowed = search.follows[k] if costs else None
-                search.gold.append(Gold(loss, labels, lines, allowed, self.order, engine))
+                gold = Gold(loss, labels, lines)
+                if costs:
+                    gold.add_oracles(search.follows[k], self.order, engine)
+                search.gold.append(gold)
         return search
 
     def start(self, examples: Ints) -> LabelStates:
