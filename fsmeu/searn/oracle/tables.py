@@ -117,6 +117,16 @@ class Ends(NamedTuple):
     direction: Ints  # 1 where a greater sum is better, else -1
 
 
+class Frontiers(NamedTuple):
+    """What queries of frontiers read."""
+
+    steps: Outcomes
+    axes: Axes
+    best: NDArray[Any]  # the cells of all layers, whole numbers
+    none: int  # what a cell holds that the axis cannot get to
+    ends: Ends
+
+
 class FrontierTables(Tables):
     """Frontiers; a state ends in (sum gained, sum counted).
 
@@ -133,24 +143,13 @@ class FrontierTables(Tables):
         super().__init__(paths)
         layers = {id(layer): layer for path in paths for layer in path.layers}
         begins = np.append(0, np.cumsum([len(layer.next) for layer in layers.values()])).astype(int)
-        targets, kinds = np.empty((2, begins[-1], labels), np.int32)
-        for layer, a, b in zip(layers.values(), begins[:-1], begins[1:], strict=True):
-            targets[a:b], kinds[a:b] = layer
-        label_class = np.empty(targets.shape, np.uint8 if labels <= 1 << 8 else np.int32)
-        counts = np.empty(len(targets), np.int32)
-        self._kernels.pack(targets, kinds, label_class, counts)
-        width = int(counts.max(initial=1))
-        sums = amounts[:, kinds[:, :width]]
-        if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
-            raise NotServedError
-        targets = np.ascontiguousarray(targets[:, :width])
-        whole = sums.astype(np.int32, order="C")
-        self._steps = Outcomes(label_class, counts, targets, *whole)
+        self._steps = self._outcomes(list(layers.values()), begins, labels, amounts)
+        counted = self._steps.counted
         ranges = np.zeros((2, len(layers)), np.int64)
         place = {key: k for k, key in enumerate(layers)}
         if layers:
-            ranges[0] = np.minimum.reduceat(whole[1].min(axis=1), begins[:-1])
-            ranges[1] = np.maximum.reduceat(whole[1].max(axis=1), begins[:-1])
+            ranges[0] = np.minimum.reduceat(counted.min(axis=1), begins[:-1])
+            ranges[1] = np.maximum.reduceat(counted.max(axis=1), begins[:-1])
         rows, low, high = np.zeros((3, self._begins[-1]), np.int64)
         for path, begin, end in zip(paths, self._begins[:-1], self._begins[1:], strict=True):
             numbers = np.array([place[id(layer)] for layer in path.layers], np.int64)
@@ -163,13 +162,33 @@ class FrontierTables(Tables):
         cells = np.append(0, np.cumsum(self._classes * size)).astype(np.int64)
         self._axes = Axes(self._begins, rows, self._classes, low, size, cells)
         most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)
-        most += int(np.abs(whole[0]).max(initial=0)) * int(np.diff(self._begins).max(initial=0))
+        most_gained = int(np.abs(self._steps.gained).max(initial=0))
+        most += most_gained * int(np.diff(self._begins).max(initial=0))
         dtype = next(t for t in (np.int8, np.int16, np.int64) if most < np.iinfo(t).max)
         guard_bytes(int(cells[-1]) * dtype(0).itemsize + _nbytes(*self._steps, *self._axes))
         self._best = np.zeros(cells[-1], dtype)
         self._none = np.iinfo(dtype).min
         for path, last in zip(paths, (self._begins[1:] - 1).tolist(), strict=True):
             self._best[cells[last] : cells[last + 1]] = path.ranks
+
+    def _outcomes(
+        self, layers: Sequence[CostLayer], begins: Ints, labels: int, amounts: Floats
+    ) -> Outcomes:
+        """The steps of layers whose rows begin there; amounts must be whole and not too great."""
+        targets, kinds = np.empty((2, begins[-1], labels), np.int32)
+        for layer, a, b in zip(layers, begins[:-1], begins[1:], strict=True):
+            targets[a:b] = layer.next
+            kinds[a:b] = layer.kinds
+        label_class = np.empty(targets.shape, np.uint8 if labels <= 1 << 8 else np.int32)
+        counts = np.empty(len(targets), np.int32)
+        self._kernels.pack(targets, kinds, label_class, counts)
+        width = int(counts.max(initial=1))
+        sums = amounts[:, kinds[:, :width]]
+        if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
+            raise NotServedError
+        gained, counted = sums.astype(np.int32, order="C")
+        targets = np.ascontiguousarray(targets[:, :width])
+        return Outcomes(label_class, counts, targets, gained, counted)
 
     def fill(self, direction: Ints) -> list[Ints]:
         """The frontier of each first state times its direction, (size,) each, after a sweep."""
@@ -185,9 +204,9 @@ class FrontierTables(Tables):
         ``errors`` bound what rounding does to the scores of each reference. Where that is more than
         ties of scores allow for, what costs no more than two errors costs 0.
         """
-        self._ends = ends
         if (ends.direction < 0).any():
             self.fill(ends.direction)
+        self._frontiers = Frontiers(self._steps, self._axes, self._best, self._none, ends)
         self.nbytes = _nbytes(*self._steps, *self._axes, self._best, *ends)
         begins, number = np.unique(ends.begins, return_inverse=True)
         sizes = np.where(np.isfinite(ends.scores), np.abs(ends.scores), 0.0)
@@ -210,8 +229,8 @@ class FrontierTables(Tables):
         """The cost of each label, (batch, labels)."""
         layers = self._layers(sentences, states, 1)
         costs = np.empty((len(states), self._steps.label_class.shape[1]))
-        tables = (self._steps, self._axes, self._best, self._none, self._ends)
-        refuse_states(not self._kernels.costs(*tables, sentences, layers, states, costs), states)
+        known = self._kernels.costs(self._frontiers, sentences, layers, states, costs)
+        refuse_states(not known, states)
         costs[costs <= self._costless[sentences][:, None]] = 0.0
         return costs
 
@@ -219,8 +238,8 @@ class FrontierTables(Tables):
         """The best value that can be reached, greater being better, (batch,)."""
         layers = self._layers(sentences, states, 0)
         scores = np.empty(len(states))
-        tables = (self._axes, self._best, self._none, self._ends)
-        refuse_states(not self._kernels.scores(*tables, sentences, layers, states, scores), states)
+        known = self._kernels.scores(self._frontiers, sentences, layers, states, scores)
+        refuse_states(not known, states)
         return scores
 
 
