@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from fsmeu.arrays import Floats
+from fsmeu.arrays import Bools, Floats
 from fsmeu.bootstrap import drawn_weights, percentiles
 from fsmeu.decoding.decode import decode_many
 from fsmeu.drawing.picture import binned
@@ -166,6 +166,13 @@ def plot_hypotheses(
     return axes
 
 
+class _Values(NamedTuple):
+    """Values of decisions."""
+
+    expected: Floats  # by the models, (sequences,)
+    obtained: Floats  # against the references, (sequences,)
+
+
 class _Reliability(NamedTuple):
     """Groups of sequences by expected value: mean expected and obtained values, and an interval."""
 
@@ -210,7 +217,7 @@ def plot_calibration(
     if not 1 <= len(by_name) <= len(COLOURS):
         must = f"1 to {len(COLOURS)} lists of models can be plotted together"
         raise InputError(where, must, given=len(by_name))
-    values: dict[str, tuple[Floats, Floats]] = {}
+    values: dict[str, _Values] = {}
     for name, part in by_name.items():
         own = listed(part, where, "models must be a list", rows=True)
         sizes = {len(own), len(ys), len(ys if zs is None else zs)}
@@ -218,30 +225,39 @@ def plot_calibration(
             must = f"there must be a model, a reference and a decision for {groups} or more"
             raise InputError(where, must, given=" and ".join(map(str, sorted(sizes))))
         decided = [d.labels for d in decode_many(loss, own)] if zs is None else zs
-        values[name] = expect_many(loss, decided, own).values, evaluate_many(loss, decided, ys)
+        expected = expect_many(loss, decided, own).values
+        values[name] = _Values(expected, evaluate_many(loss, decided, ys))
     axes = axes_for(ax, (4.8, 4.8))
-    for k, (name, (expected, obtained)) in enumerate(values.items()):
-        found = _reliability(expected, obtained, groups)
-        means = f"expected {expected.mean():.4f}, obtained {obtained.mean():.4f}"
+    _draw_calibration(axes, values, groups)
+    axes.set_xlabel(f"expected {loss.kind} {visible(loss.name)}", parse_math=False)
+    return axes
+
+
+def _draw_calibration(axes: Axes, values: Mapping[str, _Values], groups: int) -> None:
+    """Draws the means of groups with their intervals, for each list of models, and a diagonal."""
+    for k, (name, of_sequences) in enumerate(values.items()):
+        found = _reliability(of_sequences, groups)
+        expected = of_sequences.expected.mean()
+        means = f"expected {expected:.4f}, obtained {of_sequences.obtained.mean():.4f}"
         label = f"{visible(name)}: {means}" if name else means
         beside = [found.obtained - found.low, found.high - found.obtained]
         style: dict[str, Any] = {"color": COLOURS[k], "marker": _MARKS[k % len(_MARKS)]}
         axes.errorbar(found.expected, found.obtained, yerr=beside, label=label, **style)
     axes.axline((0.0, 0.0), slope=1.0, color=_RANGE, linestyle="--", linewidth=1, zorder=0)
-    axes.set_xlabel(f"expected {loss.kind} {visible(loss.name)}", parse_math=False)
     axes.set_ylabel("obtained")
     axes.grid(alpha=0.3)
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0))
-    return axes
 
 
-def _reliability(expected: Floats, obtained: Floats, groups: int) -> _Reliability:
+def _reliability(values: _Values, groups: int) -> _Reliability:
     """The means of as many groups, nearly of one size, of sequences sorted by expected value."""
     rows = []
-    for part in np.array_split(np.argsort(expected, kind="stable"), groups):
-        got = obtained[part]
+    for part in np.array_split(np.argsort(values.expected, kind="stable"), groups):
+        got = values.obtained[part]
         weights = np.concatenate(list(drawn_weights(len(part), _DRAWS, 0)))
-        rows.append((expected[part].mean(), got.mean(), *percentiles(weights @ got / len(part))))
+        rows.append(
+            (values.expected[part].mean(), got.mean(), *percentiles(weights @ got / len(part)))
+        )
     return _Reliability(*np.array(rows).T)
 
 
@@ -333,8 +349,6 @@ def plot_threshold(
         score: what the scores are.
         ax: where to draw; axes of a new figure if left out.
     """
-    from fsmeu.learning.base import best_threshold, table_value, threshold_values
-
     table_loss: Any = as_loss(loss, "plot_threshold")
     if getattr(table_loss, "confusion", None) is None:
         must = "the value of the loss must depend on the confusion table alone"
@@ -346,6 +360,18 @@ def plot_threshold(
         must = "there must be a score, a label and a decision for each example"
         raise InputError("plot", must, given=f"shapes {s.shape}, {y.shape} and {z.shape}")
     axes = axes_for(ax, (6.4, 4.4))
+    _draw_thresholds(axes, table_loss, s, y, z)
+    axes.set_xlabel(f"threshold on the {score}")
+    axes.set_ylabel(f"{table_loss.kind} {visible(table_loss.name)}", parse_math=False)
+    axes.grid(alpha=0.3)
+    legend(axes, loc="lower left", bbox_to_anchor=(0, 1))
+    return axes
+
+
+def _draw_thresholds(axes: Axes, table_loss: Any, s: Floats, y: Bools, z: Bools) -> None:
+    """Draws the value of each threshold on scores s, the best one, and the decision z; labels y."""
+    from fsmeu.learning.base import best_threshold, table_value, threshold_values
+
     low = float(s.min())
     high = float(s.max())
     room = 0.05 * (high - low) or 1.0
@@ -353,8 +379,7 @@ def plot_threshold(
     low, high = (0.0, 1.0) if probabilities else (low - room, high + room)
     _, values = threshold_values(table_loss, s, y)
     edges = np.concatenate(([low], np.unique(s), [high]))
-    name = visible(table_loss.name)
-    label = f"{name} by threshold"
+    label = f"{visible(table_loss.name)} by threshold"
     axes.stairs(values[::-1], edges, baseline=None, color=COLOURS[0], label=label)
     best, most = best_threshold(table_loss, s, y)
     place = float(np.clip(best, low, high))
@@ -366,11 +391,6 @@ def plot_threshold(
     value = table_value(table_loss, z, y)
     label = f"decision: {value:.4g} at {at:.4g}, {z.sum():,} of {len(z):,} positive"
     axes.plot([at], [value], "o", color=COLOURS[1], markersize=8, label=label)
-    axes.set_xlabel(f"threshold on the {score}")
-    axes.set_ylabel(f"{table_loss.kind} {name}", parse_math=False)
-    axes.grid(alpha=0.3)
-    legend(axes, loc="lower left", bbox_to_anchor=(0, 1))
-    return axes
 
 
 def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title: str = "") -> Axes:
