@@ -76,8 +76,8 @@ from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
     OnlineLogisticClassifier,
-    places,
-    running_measure,
+    coefficients,
+    values_of,
 )
 from fsmeu.learning.online.kernels import run
 
@@ -93,6 +93,23 @@ VARIED = ("covtype6", "covtype5", "a9a", "ijcnn1", "w8a")
 RATES = {"about .014": -6.0, "about .2": -2.0}
 """Mean margins of the synthetic data, whose standard deviation is 2."""
 SCALES: dict[str, float | str] = {"1": 1.0, "16": 16.0, "64": 64.0, "auto": "auto"}
+
+
+# -- measures --------------------------------------------------------------------------------------
+
+
+def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
+    """The measure, "f" or "jaccard", of the first t predictions, for every t from 1, (rows,)."""
+    chosen = np.asarray(predicted, bool)
+    actual = np.asarray(positive, bool)
+    counts = (np.cumsum(part) for part in (chosen & actual, chosen, actual))
+    return values_of(coefficients(measure, beta), *counts)
+
+
+def places(total: int, most: int = 200) -> Bits:
+    """At most ``most`` numbers of examples, at equal distances; the last is ``total``."""
+    steps = np.arange(1, min(total, most) + 1)
+    return np.asarray(steps * total // len(steps), np.int64)
 
 
 # -- the data -------------------------------------------------------------------------------------

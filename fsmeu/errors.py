@@ -26,15 +26,17 @@ class Argument(NamedTuple):
         name: as in Python.
         value: what could be given for it, as Python writes it; "" where it is only named.
         of_loss: whether it is a parameter of a loss file.
+        written: how a call has it, where that is not NAME=VALUE.
     """
 
     name: str
     value: str = ""
     of_loss: bool = False
+    written: str = ""
 
     def __str__(self) -> str:
         """The argument as it is written in a call."""
-        return f"{self.name}={self.value}" if self.value else self.name
+        return self.written or (f"{self.name}={self.value}" if self.value else self.name)
 
 
 class Wording(str):

@@ -73,7 +73,7 @@ def loss_pages() -> Iterator[tuple[str, str | bytes]]:
             yield f"images/losses/{name}.svg", picture
             image = f"![The automaton of {name}](images/losses/{name}.svg)"
             parts.append(f'<div class="picture" markdown>{image}</div>\n')
-        parts.append(f"```text\n{source.strip()}\n```\n")
+        parts.append(f"```loss\n{source.strip()}\n```\n")
     yield "losses.md", "\n".join(parts)
 
 

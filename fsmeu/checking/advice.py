@@ -106,7 +106,8 @@ def _is_same(loss: SpecLoss, other: SpecLoss) -> bool:
         if count * count > _MOST_PAIRS:
             break
         rows = np.indices((len(loss.alphabet),) * n).reshape(n, -1).T
-        z, y = np.repeat(rows, count, axis=0), np.tile(rows, (count, 1))
+        z = np.repeat(rows, count, axis=0)
+        y = np.tile(rows, (count, 1))
         if not np.allclose(loss.pair_values(z, y), other.pair_values(z, y), 1e-9, 1e-12):
             return False
     return True
@@ -117,7 +118,8 @@ def _is_same(loss: SpecLoss, other: SpecLoss) -> bool:
 
 def _apart(loss: SpecLoss) -> Spec | None:
     """The file in which memories and ages of labels of both tapes are memories of each."""
-    spec, params = loss.spec, {param.name for param in loss.spec.params}
+    spec = loss.spec
+    params = {param.name for param in loss.spec.params}
     changed = [r for r in spec.registers if _condition(r) is not None]
     changed = [r for r in changed if names_read(_condition(r) or r.start) <= _BOTH | params]
     changed = [r for r in changed if spec.tapes[r.name] >= _BOTH]
@@ -190,7 +192,9 @@ def _needs_entry(condition: Expr) -> bool:
 
 def _readings(register: Register, depth: float) -> dict[Expr, Expr]:
     """What the file reads off a memory or an age, and what to write for it."""
-    condition, name, parts = _condition(register), register.name, dict[Expr, Expr]()
+    condition = _condition(register)
+    name = register.name
+    parts = dict[Expr, Expr]()
     assert condition is not None
     if register.sugar == "age":
         for old, read_as in ((False, ast.Name(name)), (True, ast.Old(name))):
@@ -202,7 +206,8 @@ def _readings(register: Register, depth: float) -> dict[Expr, Expr]:
     for back in range(int(depth)):
         for old in (False, True):
             entry = ast.Index(name, (ast.Number(float(back)),), old)
-            holds, fails = _held(condition, back, old), _held(_not(condition), back, old)
+            holds = _held(condition, back, old)
+            fails = _held(_not(condition), back, old)
             for number, is_so in ((1.0, holds), (0.0, fails)):
                 for sides in ((entry, ast.Number(number)), (ast.Number(number), entry)):
                     parts[ast.Binary("==", *sides)] = is_so

@@ -67,7 +67,8 @@ def try_methods(loss: Loss, n: int | None = None) -> Tried:
     parts = 1 + sum(1 for register in registers for _ in syntax.subexpressions(register.update))
     if n is None:
         n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // parts))
-    labels, size = loss.alphabet.labels, len(loss.alphabet)
+    labels = loss.alphabet.labels
+    size = len(loss.alphabet)
     rows = np.random.default_rng(0).dirichlet(np.ones(size), n + 1 + size)  # all are positive
     independent = Bernoulli(rows[:n, 1]) if labels == (0, 1) else Independent(rows[:n], labels)
     models = ((Markov(rows[n], rows[n + 1 :], n, labels), True), (independent, False))
@@ -95,7 +96,8 @@ def try_methods(loss: Loss, n: int | None = None) -> Tried:
 
 def counted_at_the_end(spec: Spec) -> Spec:
     """The file that counts its value where i == n; what only holds the last step is not kept."""
-    value, registers = spec.value, list(spec.registers)
+    value = spec.value
+    registers = list(spec.registers)
     later: set[str] = set()
     for register in reversed(spec.registers):
         reads = names_read(register.update)
@@ -104,7 +106,8 @@ def counted_at_the_end(spec: Spec) -> Spec:
         if not read_by and register.sugar == "register" and not reads & later:
             value = replace_parts(value, {Name(register.name): register.update})
             registers.remove(register)
-    own, last = Name(_COUNT), Binary("==", Name("i"), Name("n"))
+    own = Name(_COUNT)
+    last = Binary("==", Name("i"), Name("n"))
     update = syntax.Choice(last, Binary("+", own, value), own)
     start = syntax.Number(0.0)
     counted = syntax.Register(_COUNT, "count", start, update, None, None, spec.value.place)

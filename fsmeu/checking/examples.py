@@ -53,10 +53,14 @@ def run_examples(
     >>> all(result.holds for result in run_examples(read_spec("hamming")))
     True
     """
-    common, results = dict(params or {}), []
+    common = dict(params or {})
+    results = []
     chosen: Any = labels_of_examples(spec) if labels is None else labels
     for example in spec.examples:
-        expected, value, error, bindings = None, None, "", dict[str, float]()
+        expected = None
+        value = None
+        error = ""
+        bindings = dict[str, float]()
         try:
             for name, expr in example.bindings:
                 bindings[name] = constant(expr, common | bindings, spec)

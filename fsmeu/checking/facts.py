@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from fsmeu.checking.exact_methods import Tried
+from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
 from fsmeu.losses.describe import Properties, header_data, whole_or_float
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.sum_over_paths import window_sum
 
 _ROWS = 7
@@ -72,7 +74,8 @@ def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
         return [*rows, ("confusion table", _clash_text(report))]
     rows.append(("confusion table", "yes: the value is a function of (tp, hyp, ref, n)"))
     if props.fractional is not None:
-        above, below = props.fractional.numerator, props.fractional.denominator
+        above = props.fractional.numerator
+        below = props.fractional.denominator
         rows.append(("ratio", f"{_sum_text(above)} / {_sum_text(below)}"))
     if props.ratios:
         many = "a ratio" if props.ratios == 1 else f"a sum of {props.ratios} ratios"
@@ -154,46 +157,67 @@ def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
 
 def report_data(report: Report) -> dict[str, Any]:
     """The report for programs; what could not be measured is null."""
-    loss, props, sizes = report.loss, report.properties, report.growth
     registers = [{**asdict(r), "redundant": r.name in report.redundant} for r in report.registers]
-    redundant = {"alone": list(report.redundant), "together": list(report.together)}
-    measured = growth = derived = None
-    if loss is not None:
-        params = {
-            k: np.asarray(v).tolist() if np.ndim(v) else whole_or_float(v)
-            for k, v in loss.params.items()
-        }
-        measured = {"labels": list(loss.labels), "parameters": params}
-        measured["assumed"] = sorted(report.assumed)
-    if sizes is not None:
-        orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
-        order_data = {name: order and asdict(order) for name, order in orders.items()}
-        growth = {"sizes": [asdict(size) for size in sizes.sizes], "order": order_data}
-    if props is not None:
-        ratio, case = props.fractional, props.counterexample
-        plain = ("linear", "splits", "additive", "confusion", "ratios", "tp_monotonic", "tried")
-        derived = {name: getattr(props, name) for name in plain}
-        sides = ("numerator", "denominator")
-        derived["fractional"] = ratio and {k: [float(c) for c in getattr(ratio, k)] for k in sides}
-        derived["counterexample"] = case and asdict(case)
-    examples = []
-    for result in report.examples:
-        place = {"line": result.example.place.line, "z": result.example.z, "y": result.example.y}
-        outcome = {name: getattr(result, name) for name in ("expected", "value", "holds", "error")}
-        examples.append({**place, "with": dict(result.bindings), **outcome})
+    redundant = {
+        "alone": list(report.redundant),
+        "together": list(report.together),
+        "n": report.redundant_n,
+    }
     return {
         **header_data(report.spec),
         "registers": registers,
-        "examples": examples,
+        "examples": [_example_data(result) for result in report.examples],
         "holds": report.holds,
-        "measured": measured,
+        "measured": None if report.loss is None else _measured_data(report, report.loss),
         "missing": None if report.missing is None else str(report.missing),
         "determinism": report.determinism and asdict(report.determinism),
-        "properties": derived,
-        "growth": growth,
-        "redundant": {**redundant, "n": report.redundant_n},
-        "decoders": None if loss is None else [asdict(method) for method in report.methods],
+        "properties": None if report.properties is None else _property_data(report.properties),
+        "growth": None if report.growth is None else _growth_data(report.growth),
+        "redundant": redundant,
+        "decoders": None if report.loss is None else [asdict(one) for one in report.methods],
         "not_derived": _underived_data(report),
+    }
+
+
+def _example_data(result: ExampleResult) -> dict[str, Any]:
+    """An example of the file, and its outcome."""
+    example = result.example
+    outcome = {name: getattr(result, name) for name in ("expected", "value", "holds", "error")}
+    place = {"line": example.place.line, "z": example.z, "y": example.y}
+    return {**place, "with": dict(result.bindings), **outcome}
+
+
+def _measured_data(report: Report, loss: SpecLoss) -> dict[str, Any]:
+    """The labels and parameters of the measurement, and the names of those that were assumed."""
+    params = {
+        name: np.asarray(value).tolist() if np.ndim(value) else whole_or_float(value)
+        for name, value in loss.params.items()
+    }
+    assumed = sorted(report.assumed)
+    return {"labels": list(loss.labels), "parameters": params, "assumed": assumed}
+
+
+def _growth_data(sizes: Growth) -> dict[str, Any]:
+    """The sizes of machines, and the orders of their growth."""
+    orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
+    order_data = {name: order and asdict(order) for name, order in orders.items()}
+    return {"sizes": [asdict(size) for size in sizes.sizes], "order": order_data}
+
+
+def _property_data(props: Properties) -> dict[str, Any]:
+    """The derived properties; coefficients of a ratio as lists of numbers."""
+    plain = ("linear", "splits", "additive", "confusion", "ratios", "tp_monotonic", "tried")
+    ratio = props.fractional
+    fractional = None
+    if ratio is not None:
+        fractional = {
+            "numerator": [float(c) for c in ratio.numerator],
+            "denominator": [float(c) for c in ratio.denominator],
+        }
+    return {
+        **{name: getattr(props, name) for name in plain},
+        "fractional": fractional,
+        "counterexample": props.counterexample and asdict(props.counterexample),
     }
 
 

@@ -116,7 +116,8 @@ def order_of(counts: Sequence[int]) -> Order | None:
     >>> print(order_of([1, 4, 9, 16, 25, 36, 49, 64]), order_of([2, 4, 8, 16, 32, 64]))
     n^2 about 2^n
     """
-    numbers, last = np.array(counts, np.float64), len(counts)
+    numbers = np.array(counts, np.float64)
+    last = len(counts)
     if last < _FEWEST:
         return None
     for begin, stride in itertools.product((last // 3, last // 2, 3 * last // 4), (1, 2)):

@@ -188,7 +188,8 @@ def report(
     except FsmeuError as error:
         return replace(result, missing=error, bound=isinstance(error, _MissingError))
     sizes = growth(loss, n or LONGEST)
-    props, underived = None, ""
+    props = None
+    underived = ""
     try:
         props = properties(loss.bound)
     except FsmeuError as error:  # something in the file is undefined
@@ -203,10 +204,12 @@ def report(
 def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
     """The registers in order, each with the tapes it depends on and where it is stored."""
     reach = loss.spec.tapes
-    free, given = loss.linear(False), loss.linear(True)
+    free = loss.linear(False)
+    given = loss.linear(True)
     rows = []
     for register in loss.spec.registers:
-        name, reads = register.name, reach[register.name]
+        name = register.name
+        reads = reach[register.name]
         where_given = "weight" if name in given else "state" if "y" in reads else "constant"
         order = tuple(tape for tape in ("z", "y", "i") if tape in reads)
         where_free = "weight" if name in free else "state"
@@ -287,7 +290,8 @@ def _clash(loss: SpecLoss, props: Properties | None, sizes: Growth) -> dict[str,
     """Two pairs of one length with equal confusion tables and different values, if there are."""
     if len(loss.alphabet) != 2 or props is None or props.confusion:
         return {}
-    last, text = min(sizes.longest, _ALL_PAIRS), loss.alphabet.text
+    last = min(sizes.longest, _ALL_PAIRS)
+    text = loss.alphabet.text
     for n in range(1, last + 1):
         sequences = np.array(list(itertools.product((0, 1), repeat=n)), np.int64)
         allowed = loss.allowed(n)

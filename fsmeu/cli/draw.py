@@ -1,4 +1,4 @@
-"""`fsmeu draw` and `gallery`: losses, models and compositions as pictures, machine files, pages."""
+"""`fsmeu draw`: losses, models and compositions as pictures, machine files, pages."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from fsmeu.cli.completion import loss_names, one_word_of
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import argument, option
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
 from fsmeu.drawing.pages import Page
 from fsmeu.drawing.pages import explore as explore_page
-from fsmeu.losses.loss import SpecLoss, library
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.sum_over_paths import compile_summed
 from fsmeu.models import Model
 
@@ -229,28 +228,3 @@ def _print(drawing: Drawing) -> None:
     for drawn in cells:
         text = Text.assemble(*((character, _STYLES[style]) for character, style in drawn))
         console.print(text, soft_wrap=True)
-
-
-def write_gallery(
-    losses: list[str] | None = argument(
-        "LOSS",
-        "Built-in losses or paths of files; all built-in ones if none.",
-        None,
-        loss_names,
-    ),
-    folder: Path = argument("FOLDER", "The folder to write index.html and its pages into."),
-) -> None:
-    """Write a page that shows losses: definition, use, picture, properties, growth.
-
-    The page is made from the files themselves; it needs no network. Machines are drawn for short
-    sequences. Beside it are pages to explore the losses in, as 'fsmeu draw -o x.html' makes them.
-    """
-    names = list(dict.fromkeys(losses or library()))
-    specs = [inputs.read_loss_file(name) for name in names]
-    where = out.folder_for("FOLDER", folder) / "index.html"
-    exhibits = anchored([exhibit(spec) for spec in specs])
-    for entry in exhibits:
-        if entry.page is not None:
-            entry.page.save(folder / entry.file)
-    out.write_output(where, gallery_page(exhibits))
-    out.line(str(where))

@@ -81,7 +81,7 @@ def option_of(argument: Argument) -> str:
     '--param k=2'
     """
     if argument.of_loss:
-        return f"--param {argument}"
+        return f"--param {argument.name}={argument.value}"
     if argument.name not in OPTIONS:
         return str(argument)
     value = _TYPED.get(argument.name, argument.value) if argument.value else ""

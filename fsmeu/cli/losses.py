@@ -28,9 +28,8 @@ from fsmeu.cli.completion import loss_names
 from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import emit, line, note, print_json, screen, write_output
-from fsmeu.errors import visible
+from fsmeu.drawing.source import source_text
 from fsmeu.losses.describe import header_data, signature, steps_of
-from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, library, read_spec
 from fsmeu.losses.protocol import evaluate_outputs
@@ -72,10 +71,7 @@ def _show(name: str, as_json: bool) -> None:
     if not screen().is_terminal:
         write_output("-", spec.source if spec.source.endswith("\n") else f"{spec.source}\n")
         return
-    text = Text(visible(spec.source.rstrip("\n"), keep="\n\t"))
-    words = "|".join(WORDS)
-    text.highlight_regex(rf'(?P<dim>#[^\n]*)|(?P<green>"[^"\n]*")|\b(?P<bold>{words})\b')
-    screen().print(text, soft_wrap=True)
+    screen().print(source_text(spec.source), soft_wrap=True)
 
 
 def check(

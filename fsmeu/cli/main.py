@@ -73,12 +73,6 @@ COMMANDS = {
         "Draw or write the automaton of a loss or model.",
         ("fsmeu draw fscore --n 3 -o f1.svg", "fsmeu draw pk -p k=2 --n 4 -o pk.html"),
     ),
-    "gallery": CommandLine(
-        _LOSSES,
-        "draw:write_gallery",
-        "Write a page that shows losses.",
-        ("fsmeu gallery hamming fscore pages",),
-    ),
     "expect": CommandLine(
         _QUERIES,
         "queries:expect_value",

@@ -120,17 +120,6 @@ def file_for(option: str, name: str | Path) -> Path:
     return path
 
 
-def folder_for(option: str, path: Path) -> Path:
-    """The path of a folder to write into, which is made unless it is there."""
-    if path.exists() and not path.is_dir():
-        refuse(option, "it must name a folder", f"the file {path}")
-    if path.suffix and not path.exists():
-        must = "it must name a folder, into which files are written"
-        refuse(option, must, str(path), f"Give a name without an ending, such as {path.stem}")
-    _in_folder(option, path).mkdir(exist_ok=True)
-    return path
-
-
 def _in_folder(option: str, path: Path) -> Path:
     """The path; one in a folder that is not there is refused: a slip would make new folders."""
     folder = path.parent

@@ -11,8 +11,9 @@ import typer
 import fsmeu
 from fsmeu.cli import options as opt
 from fsmeu.cli.options import option
-from fsmeu.cli.output import emit, file_for, line
+from fsmeu.cli.output import emit, file_for, line, screen
 from fsmeu.cli.requirements import requirements
+from fsmeu.drawing.source import source_text
 from fsmeu.fst import openfst_version, pynini_version
 
 INDEPENDENT = [0.45, 0.1, 0.35, 0.6, 0.3, 0.4]
@@ -42,9 +43,8 @@ def demo(
         fsmeu.draw(f1, n=3).save(picture)
     line(version_text().replace("\n", ", "), style="dim")
     line("\n1. A utility is a file of a dozen lines (grammars/fscore.loss):\n")
-    for text in f1.spec.source.splitlines():
-        if text.startswith(_DEFINITION):
-            line(text)
+    source = [text for text in f1.spec.source.splitlines() if text.startswith(_DEFINITION)]
+    screen().print(source_text("\n".join(source)), soft_wrap=True)
     machines = [f1.compile(n) for n in (3, 6)]
     sizes = [f"{m.states} states and {m.arcs} arcs for {m.n} positions" for m in machines]
     line(f"\n2. It is compiled to an automaton: {', '.join(sizes)}.", wrap=True)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,45 +13,26 @@ from fsmeu.cli.completion import classifier_names, loss_names
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import choose_params
 from fsmeu.cli.options import argument, option
-from fsmeu.cli.output import Tell, emit, file_for, write_output
+from fsmeu.cli.output import emit, file_for
 from fsmeu.corpora.records import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
-from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import check_int, one_of
 
 if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
-    from fsmeu.learning.online import OnlineClassifier, Outcome
 
-online_learners, sets = (
-    opt.LazyModule("fsmeu.learning.online"),
-    opt.LazyModule("fsmeu.searn.features"),
-)
+online_learners = opt.LazyModule("fsmeu.learning.online")
+sets = opt.LazyModule("fsmeu.searn.features")
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
-_PLOTS = (*PLOT_FORMATS, "csv", "json")
 _Files = tuple[str, str | None]  # to train with and to test with
+_MEASURED = ("online", "test")  # on examples to train with, before each is learned from; on others
 _TEMPLATES = "templates"  # of taggers, which hold a Searn
 _WITHIN = ("bits", "crossed", "checkpoint", "verbose")  # parameters that taggers set themselves
 
 
-@dataclass(frozen=True)
-class _Online:
-    """The options of online learners."""
-
-    panel = "Online learners"
-    online: bool = option(
-        "--online", "Stream examples: each is predicted before its label is used."
-    )
-    passes: int = option("--passes N", "Times the examples are seen.", 1, min=1)
-    shuffles: int = option(
-        "--shuffles N", "Orders to average over; 0 is that of the file.", 10, min=0, max=10_000
-    )
-
-
 def train(
     reading: opt.ExampleFormat,
-    stream: _Online,
     losses: list[str] | None = argument(
         "LOSS",
         "What is minimised, or maximised: a built-in loss or the path of a loss file. Left out, "
@@ -68,11 +46,10 @@ def train(
         "tag in the last one (.conll, .iob2, ..., or --input-format conll), for a tagger by SEARN.",
         None,
     ),
-    classifier: list[str] | None = option(
+    classifier: str | None = option(
         "--classifier -c NAME",
-        "What to train; --list names all. Online learners may be several, and have parameters of "
-        "their own, as in FOFOClassifier:gamma_scale=auto.",
-        unset="DTAClassifier, or FOFOClassifier with --online",
+        "What to train; --list names all.",
+        unset="DTAClassifier",
         autocompletion=classifier_names,
     ),
     param: list[str] | None = opt.PARAM,
@@ -86,16 +63,13 @@ def train(
     ),
     pos_label: str | None = option(
         "--pos-label LABEL",
-        "The positive class, whose F1 and so on it is; with --online, against all others where "
-        "there are more than two.",
+        "The positive class, whose F1 and so on it is.",
         unset="1 of 0 and 1 or of -1 and 1, True of False and True, else the rarer",
     ),
     output: str | None = option("--output -o MODEL.npz", "The file of the model."),
     test: str | None = option("--test FILE", "Measure the model on this file."),
     plot: str | None = option(
-        "--plot FILE",
-        "Plot the value on --test against the threshold on the scores; or with --online the "
-        "measure against examples seen (.csv and .json as well).",
+        "--plot FILE", "Plot the value on --test against the threshold on the scores."
     ),
     list_all: bool = option("--list", "List the classifiers and end.", is_eager=True),
     as_json: bool = opt.JSON,
@@ -106,7 +80,7 @@ def train(
     code. The same random_state gives the same model.
     """
     if list_all:
-        _print_classifiers(stream.online, as_json)
+        _print_classifiers(as_json)
         return
     if file is None:
         refuse("train", "a FILE of examples must be given")
@@ -116,25 +90,16 @@ def train(
     chosen = shared.parameters(settings)
     seed = check_int("--set", "random_state", chosen.pop("random_state", 0), least=0)
     place = None if output is None else file_for("--output", output)
-    if place is None and not stream.online:
+    if place is None:
         refuse("train", "--output MODEL.npz must be given")
     files = (file, test)
     columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
     if reading.input_format == "conll" or (columns and reading.input_format is None):
-        wrong = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
-        _check_others("a tagger", wrong)
-        assert place is not None
+        _check_others("a tagger", {"--plot": plot, "--classifier": classifier})
         given = {"random_state": seed, "pos_label": pos_label}
         _print_summary(_train_tagger(files, place, _Untrained(loss, chosen, given)), as_json)
-    elif stream.online:
-        learners = _online_learners(classifier or ["FOFOClassifier"], chosen, loss)
-        places = (place, plot)
-        _stream(files, reading, learners, stream, seed, places, as_json, pos_label)
     else:
-        if len(classifier or ()) > 1:
-            refuse("--classifier", "one is trained", len(classifier or ()))
-        assert place is not None
-        name = (classifier or ["DTAClassifier"])[0]
+        name = classifier or "DTAClassifier"
         estimator = shared.build_classifier(name, shared.classifiers(), chosen, loss)
         shared.seed_all(estimator.set_params(pos_label=pos_label), seed)
         _print_summary(_train_classifier(estimator, files, reading, place, plot), as_json)
@@ -142,13 +107,15 @@ def train(
 
 def _print_summary(summary: dict[str, Any], as_json: bool) -> None:
     """Prints what was learned from, and how good it is on other examples."""
-    tests = summary.get("test", {})
     rows: list[list[str]] = [
         [key, ", ".join(map(str, value)) if isinstance(value, list) else str(value)]
         for key, value in summary.items()
-        if key != "test"
+        if key not in _MEASURED
     ]
-    rows += [[], *([f"test {name}", f"{value:.4f}"] for name, value in tests.items())]
+    rows.append([])
+    for part in _MEASURED:
+        measures = summary.get(part, {})
+        rows += [[f"{part} {name}", f"{value:.4f}"] for name, value in measures.items()]
     emit(rows, ("", "value"), right=("value",), as_json=summary if as_json else None)
 
 
@@ -252,6 +219,8 @@ def _train_classifier(
         "pos_label": model.pos_label_,
         "seconds": round(seconds, 3),
     }
+    if isinstance(model, online_learners.OnlineClassifier):
+        summary["online"] = {model.measure_name: model.score_}
     if test is not None:
         with shared.estimating(f"test {name}", "deciding"):
             predicted = model.predict(test.rows)
@@ -260,126 +229,7 @@ def _train_classifier(
     return summary
 
 
-def _online_learners(
-    named: Sequence[str], params: dict[str, Any], loss: shared.ChosenLoss
-) -> dict[str, OnlineClassifier]:
-    """Learners by what was written for each, NAME or NAME:P=V,...; others share parameters."""
-    base = online_learners.OnlineClassifier
-    kinds = {n: kind for n, kind in shared.classifiers().items() if issubclass(kind, base)}
-    learners: dict[str, OnlineClassifier] = {}
-    accepted: set[str] = set()
-    for text in named:
-        name, _, settings = text.partition(":")
-        name = name.strip() or "nothing"
-        kind = kinds[one_of("--classifier", "an online learner", name, kinds)]
-        if text in learners:
-            refuse("--classifier", "a learner may be given once", text)
-        takes = inspect.signature(kind).parameters
-        accepted.update(takes)
-        common = {key: value for key, value in params.items() if key in takes}
-        own = shared.parameters(settings.split(",") if settings else ())
-        learners[text] = shared.build_classifier(name, kinds, common | own, loss)
-    for key in params:
-        shared.check_set("--set", key)
-        one_of("--set", "a parameter", key, sorted(accepted))
-    return learners
-
-
-def _stream(
-    files: _Files,
-    reading: opt.ExampleFormat,
-    learners: dict[str, OnlineClassifier],
-    stream: _Online,
-    seed: int,
-    places: tuple[Path | None, str | None],
-    as_json: bool,
-    pos_label: str | None,
-) -> None:
-    """Streams examples through online learners, and prints how good their predictions were.
-
-    Examples a second are of processor time, in the fastest order.
-    """
-    model, curves = places
-    if model is not None and len(learners) > 1:
-        refuse("--output", "one learner can be saved", f"{len(learners)} learners", "Give one -c")
-    path = None if curves is None else _checked_curves(curves)
-    data, held_out = _two_classes(files, *_read(files, reading), pos_label)
-    examples, features = map(int, data.rows.shape)
-    plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
-    outcomes = []
-    for name, learner in learners.items():
-        total = max(stream.shuffles, 1) * stream.passes * examples
-        with shared.estimating(f"online {name}", name, total) as tell:
-
-            def update(more: int, text: str, tell: Tell = tell) -> None:
-                tell(advance=more, text=text)
-
-            outcomes.append(online_learners.run_orders(name, learner, data, held_out, plan, update))
-    if model is not None:
-        shared.saving.save(outcomes[0].first, model)
-    positive = int((data.labels == data.classes[1]).sum())
-    facts: dict[str, Any] = {"examples": examples, "features": features, "positive": positive}
-    facts["pos_label"] = shared.named.plain(data.classes[1])
-    result = {**facts, **plan, "learners": [outcome.row for outcome in outcomes]}
-    if path is not None:
-        _write_curves(path, result, outcomes)
-    parts = ["online"] if held_out is None else ["online", "test"]
-    spread = " ± s.d." if stream.shuffles > 1 else ""
-    heads = [*(part + spread for part in parts), "examples/s"]
-    rows = []
-    for row in result["learners"]:
-        cells = [_mean_text(row[part]) for part in parts]
-        rows.append([row["learner"], row["measure"], *cells, f"{row['examples_per_second']:,}"])
-    emit(rows, ("learner", "measure", *heads), heads, result if as_json else None)
-
-
-def _two_classes(
-    files: _Files, train: Examples, test: Examples | None, pos_label: str | None
-) -> tuple[Examples, Examples | None]:
-    """The examples of both files, of two classes, the positive one last."""
-    names = [str(name) for name in files]
-    with shared.estimating(names[0], "reading"):
-        if pos_label is not None:
-            against, whole = online_learners.one_against_others, train
-            train = against(names[0], whole, pos_label)
-            test = None if test is None else against(names[1], test, pos_label, whole)
-            pos_label = pos_label if train is whole else "1"
-        data = online_learners.two_classes(names[0], train, pos_label)
-        if test is None:
-            return data, None
-        return data, online_learners.two_classes(names[1], test, like=data)
-
-
-def _mean_text(moments: dict[str, float | None]) -> str:
-    spread = "" if moments["sd"] is None else f" ± {moments['sd']:.4f}"
-    return f"{moments['mean']:.4f}{spread}"
-
-
-def _checked_curves(name: str) -> Path:
-    """The path of the file of curves, looked at before anything long is run."""
-    kind = Path(name).suffix.lstrip(".").lower()
-    if kind not in _PLOTS:
-        refuse("--plot", f"the name must end in .{', .'.join(_PLOTS)}", name)
-    if kind in PLOT_FORMATS:
-        checked_plot(name, ".csv and .json work without it")
-    return file_for("--plot", name)
-
-
-def _write_curves(path: Path, result: dict[str, Any], outcomes: Sequence[Outcome]) -> None:
-    """Writes the measure against examples seen, in the format that the ending says."""
-    curves = {outcome.row["learner"]: outcome.curves for outcome in outcomes}
-    if path.suffix.lower() == ".json":
-        points = {name: rows.tolist() for name, rows in curves.items()}
-        whole = {**result, "seen": outcomes[0].seen.tolist(), "curves": points}
-        write_output(path, json.dumps(whole, allow_nan=False) + "\n")
-    elif path.suffix.lower() == ".csv":
-        write_output(path, online_learners.curves_csv(outcomes))
-    else:
-        value = f"online {' or '.join(sorted({outcome.row['measure'] for outcome in outcomes}))}"
-        save_plot(path, lambda axes: plot_curves(curves, outcomes[0].seen, value=value, ax=axes))
-
-
-def _print_classifiers(online: bool, as_json: bool) -> None:
+def _print_classifiers(as_json: bool) -> None:
     classifiers: list[dict[str, Any]] = [
         {
             "name": name,
@@ -387,7 +237,6 @@ def _print_classifiers(online: bool, as_json: bool) -> None:
             "parameters": list(inspect.signature(kind).parameters),
         }
         for name, kind in shared.classifiers().items()
-        if not online or issubclass(kind, online_learners.OnlineClassifier)
     ]
     rows = [(row["name"], ", ".join(row["parameters"]), row["summary"]) for row in classifiers]
     emit(rows, ("name", "parameters", "summary"), as_json=classifiers if as_json else None)

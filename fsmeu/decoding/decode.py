@@ -42,7 +42,7 @@ from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
-from fsmeu.parallel import checked_jobs, in_shares
+from fsmeu.parallel import checked_jobs, in_shares, workers
 from fsmeu.progress import Progress, check_progress
 from fsmeu.trellis.count_tables import RowValues
 
@@ -249,16 +249,10 @@ def decode_many(
         few = min(threads, len(batch))
         question = (loss, options)
         before = len(decisions)
-        shares = in_shares(
-            "decode_many",
-            _decide_share,
-            question,
-            batch,
-            sizes,
-            few,
-            scheduler,
-            lambda count: tell(before + count),
-        )
+        with workers("decode_many", few, scheduler) as processes:
+            shares = in_shares(
+                processes, _decide_share, question, batch, sizes, lambda done: tell(before + done)
+            )
         decisions.update(zip(work.apart, shares, strict=True))
     return [decisions[row] for row in range(len(rows))]
 

@@ -12,6 +12,7 @@ from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.formats import svg
 from fsmeu.drawing.pages import fill
 from fsmeu.drawing.picture import distribution_picture, distribution_rows
+from fsmeu.drawing.source import source_markup
 from fsmeu.errors import FsmeuError, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.result import Expectation, Levels
@@ -33,7 +34,7 @@ Parts = dict[str, Any]
 def card(thing: Any) -> str:
     """The card of whatever has one, one screen of HTML."""
     parts = next(make(thing) for kind, make in _CARDS if isinstance(thing, kind))
-    return fill("card.html", newline=Markup("\n"), **parts)
+    return fill("card.html", **parts)
 
 
 def printed(thing: Any) -> str:
@@ -74,7 +75,8 @@ def _model_lines(model: Model) -> list[str]:
 
 def _model_card(model: Model) -> Parts:
     heads, rows, left = _model_table(model, _MOST_COLUMNS)
-    title, caption = f"{model.title}: {model!r}", "P(y_i = label)"
+    title = f"{model.title}: {model!r}"
+    caption = "P(y_i = label)"
     return {"title": title, "caption": caption, "heads": heads, "rows": rows, "note": left}
 
 
@@ -82,7 +84,7 @@ def _loss_card(loss: SpecLoss) -> Parts:
     lines = loss.spec.source.strip().split("\n")
     shown = [shorten(line, 110) if len(line) > 110 else line for line in lines[: 2 * _MOST_ROWS]]
     more = [f"... {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
-    return {"title": repr(loss), "text": [*shown, *more]}
+    return {"title": repr(loss), "text": source_markup("\n".join([*shown, *more]))}
 
 
 def _function_card(loss: FunctionLoss) -> Parts:
@@ -130,7 +132,8 @@ def _machine_card(machine: Machine | SummedMachine) -> Parts:
 
 
 def _composition_card(composition: Composition) -> Parts:
-    title, drawing = f"{composition!r}, expected value {composition.total!r}", draw(composition)
+    title = f"{composition!r}, expected value {composition.total!r}"
+    drawing = draw(composition)
     note = "states are shaded by their probability" if drawing.summary is None else ""
     return {"title": title, "picture": Markup(drawing.svg), "note": note}
 

@@ -44,7 +44,8 @@ class Drawing(Card):
     @cached_property
     def summary(self) -> Summary | None:
         """The summary that is shown instead when the machine is too large, else None."""
-        most, table = _LINES_PER_STATE * self.limit, self.automaton.table
+        most = _LINES_PER_STATE * self.limit
+        table = self.automaton.table
         lines = len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
         if self.automaton.states <= self.limit and lines <= most:
             return None
@@ -176,7 +177,8 @@ def draw(
     loss hamming, n = 1: 2 states, 4 arcs
     """
     limit = check_int("draw", "limit", limit)
-    short, given_z = check_bool("draw", "short", short), check_bool("draw", "given_z", given_z)
+    short = check_bool("draw", "short", short)
+    given_z = check_bool("draw", "given_z", given_z)
     minimize = check_bool("draw", "minimize", minimize)
     subject = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, minimize)
     drawing = Drawing(*find_subject(subject), limit, short)

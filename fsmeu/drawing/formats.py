@@ -91,7 +91,8 @@ _FAMILIES = ["DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Z
 
 def svg(picture: Picture, scale: float = 1.0) -> str:
     """A picture as an SVG document that may also stand inside HTML, drawn at some scale."""
-    width, height = decimals(picture.width), decimals(picture.height)
+    width = decimals(picture.width)
+    height = decimals(picture.height)
     size = [decimals(scale * side) for side in (picture.width, picture.height)]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
@@ -115,7 +116,8 @@ def _svg_group(shapes: list[Shape]) -> str:
 
 
 def _svg_box(box: Box) -> str:
-    left, top = decimals(box.x - box.width / 2), decimals(box.y - box.height / 2)
+    left = decimals(box.x - box.width / 2)
+    top = decimals(box.y - box.height / 2)
     round_ = f' rx="{decimals(box.radius)}"' if box.radius else ""
     outline = f' stroke="{box.stroke}" stroke-width="{decimals(box.line)}"' if box.line else ""
     return (
@@ -166,7 +168,8 @@ def _tex_box(box: Box, names: dict[str, str]) -> str:
         options.append(f"fill={names[box.fill]}")
     if box.line:
         options += [f"draw={names[box.stroke]}", f"line width={_points(box.line)}"]
-    left, top = box.x - box.width / 2, box.y - box.height / 2
+    left = box.x - box.width / 2
+    top = box.y - box.height / 2
     corners = f"{_at(left, top)} rectangle {_at(left + box.width, top + box.height)}"
     return rf"\path[{', '.join(options)}] {corners};"
 

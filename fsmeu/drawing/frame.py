@@ -26,8 +26,10 @@ from fsmeu.losses.language.syntax import Register
 from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import NONE
 
-_NOTHING, _NO_TYPE = ".", "-"  # before the start; the type of a tag such as O
-_LABEL_WIDTH, _LINES = 28, 3  # characters in a line of labels, lines
+_NOTHING = "."  # the labels before the start
+_NO_TYPE = "-"  # the type of a tag such as O
+_LABEL_WIDTH = 28  # characters in a line of labels
+_LINES = 3  # lines of labels
 _LONGEST_NAME = 24
 _LONGEST_PAST = 4  # labels in the name of a state
 
@@ -165,7 +167,8 @@ def state_names(automaton: Automaton) -> tuple[str, ...] | None:
     many of the last labels as it takes to tell the states of each layer apart. States that the past
     does not tell apart are told apart by the label that must follow, or by number.
     """
-    table, depth = automaton.table, automaton.depth
+    table = automaton.table
+    depth = automaton.depth
     layered = bool((depth[table.target] == depth[table.source] + 1).all())
     if not automaton.acceptor or not table.arcs or not layered or (depth < 0).any():
         return None
@@ -213,7 +216,8 @@ def _future(automaton: Automaton, state: int) -> str:
     return f" #{state}"
 
 
-FONT, SMALL = 12.0, 11.0
+FONT = 12.0
+SMALL = 11.0
 LINE = 1.25
 _WIDEST = 26  # characters of a caption on one line
 _PAD = 9.0
@@ -221,7 +225,8 @@ _NARROW = frozenset(" .,:;!|'\"ijlftr()[]-/\\I")
 _WIDE = frozenset("mwMWOQ@%=+<>~…")
 _BOLD = 1.12
 LOOP_ROOM = 26.0  # beside the label of a loop, for the loop
-_PER_LINE, _TALLEST = 3.6, 72.0  # the height of a state for each line that leaves or enters it
+_PER_LINE = 3.6  # the height of a state for each line that leaves or enters it
+_TALLEST = 72.0
 _WIDEST_BESIDE = 62.0  # of a loop's label for which a state is made wider
 _SEVERAL = 2  # registers up to which states show all of them
 _MANY = 3  # registers up to which states show those that follow from others
@@ -326,7 +331,8 @@ def make_frame(automaton: Automaton, short: bool = False, full: bool = False) ->
 
 def _legend(automaton: Automaton, alike: bool) -> _Legend:
     """The registers, sorted by where they are shown; ``alike`` has all states show the same."""
-    states, columns = range(automaton.states), automaton.layers
+    states = range(automaton.states)
+    columns = automaton.layers
     texts = {
         r: [visible(automaton.register_text(r, s)) for s in states] for r in automaton.registers
     }

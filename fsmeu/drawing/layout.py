@@ -26,7 +26,8 @@ import fsmeu.drawing.lines as lines
 from fsmeu.drawing.frame import Bundle, Caption, Frame, text_width
 from fsmeu.drawing.lines import LEFT, LOOP_LIFT, RIGHT, Curve, End, Loop, Point
 
-_SWEEPS, _HEIGHT_SWEEPS = 12, 24
+_SWEEPS = 12
+_HEIGHT_SWEEPS = 24
 _SWAPS = 8
 _MOST_SWAPPED = 60  # layers wider than this are left to the barycentres
 
@@ -43,7 +44,8 @@ def order_layers(layers: Layers, links: Links, peers: Links = ()) -> Layers:
     """
     before, after = _neighbours(links)
     beside = _neighbours([*peers, *((b, a) for a, b in peers)])[0]
-    best, fewest = layers, _faults(layers, after, beside)
+    best = layers
+    fewest = _faults(layers, after, beside)
     current = [list(layer) for layer in layers]
     for sweep in range(_SWEEPS):
         if not fewest:
@@ -55,13 +57,15 @@ def order_layers(layers: Layers, links: Links, peers: Links = ()) -> Layers:
                 break
         faults = _faults(current, after, beside)
         if faults < fewest:
-            best, fewest = [list(layer) for layer in current], faults
+            best = [list(layer) for layer in current]
+            fewest = faults
     return best
 
 
 def _neighbours(links: Links) -> tuple[Neighbours, Neighbours]:
     """The items before and after each item."""
-    before, after = defaultdict(list), defaultdict(list)
+    before = defaultdict(list)
+    after = defaultdict(list)
     for left, right in links:
         after[left].append(right)
         before[right].append(left)
@@ -84,7 +88,8 @@ def _sweep(layers: Layers, fixed: Neighbours) -> None:
 
 def _swap(layers: Layers, before: Neighbours, after: Neighbours, beside: Neighbours) -> bool:
     """Swaps neighbours in each layer where that helps; says whether it did anywhere."""
-    helped, place = False, _places(layers)
+    helped = False
+    place = _places(layers)
     for layer in layers:
         for p in range(len(layer) - 1) if len(layer) <= _MOST_SWAPPED else ():
             upper, lower = layer[p : p + 2]
@@ -96,7 +101,8 @@ def _swap(layers: Layers, before: Neighbours, after: Neighbours, beside: Neighbo
                     gain += (place[a] > place[b]) - (place[a] < place[b])
             if gain > 0:
                 layer[p : p + 2] = lower, upper
-                place[lower], place[upper] = p, p + 1
+                place[lower] = p
+                place[upper] = p + 1
                 helped = True
     return helped
 
@@ -121,7 +127,8 @@ def stack_rows(
     """The height of each item's centre, growing downwards; it has so much room above and below."""
     from scipy.optimize import isotonic_regression  # takes half a second to load
 
-    height, sides = [0.0] * len(above), _neighbours(links)
+    height = [0.0] * len(above)
+    sides = _neighbours(links)
     offsets = [np.cumsum([0.0, *(below[a] + above[b] for a, b in pairwise(x))]) for x in layers]
 
     def settle(layer: int, wishes: Sequence[float]) -> None:
@@ -145,11 +152,15 @@ _MARGIN = 16.0
 START_LENGTH = 26.0
 _ROW_GAP = 7.0
 _LANE = 7.0
-_LEAST_CLEAR, _LEAST_GAP = 8.0, 28.0
-_STEEP, _MOST_STEEP = 0.14, 130.0
-_CROWD, _MOST_CROWDED = 1.5, 70.0
+_LEAST_CLEAR = 8.0
+_LEAST_GAP = 28.0
+_STEEP = 0.14
+_MOST_STEEP = 130.0
+_CROWD = 1.5
+_MOST_CROWDED = 70.0
 _FIRST_TRACK = 9.0  # from the labels to the first track
-_TRACK, _ALL_TRACKS = 8.0, 260.0  # between tracks; many are closer together
+_TRACK = 8.0  # between neighbouring tracks
+_ALL_TRACKS = 260.0  # the height of all tracks at most: many are closer together
 
 
 @dataclass(frozen=True)
@@ -168,16 +179,19 @@ def place(frame: Frame, depth: Sequence[int]) -> Placement:
     last = max(depth, default=0)
     grid = _Grid(frame, [d if d >= 0 else last + 1 for d in depth])
     numbered = list(enumerate(frame.bundles))
-    curves, labels = [grid.curve(*x) for x in numbered], [grid.label(*x) for x in numbered]
+    curves = [grid.curve(*x) for x in numbered]
+    labels = [grid.label(*x) for x in numbered]
     return _fit(frame, grid.centres, curves, labels)
 
 
 def _ways(bundles: Sequence[Bundle], column: Sequence[int]) -> tuple[Layers, list[int], Links]:
     """The way of each line through states and lanes; the column of each of these; links of them."""
     ways: Layers = []
-    items, links = list(column), list[tuple[int, int]]()
+    items = list(column)
+    links = list[tuple[int, int]]()
     for bundle in bundles:
-        first, last = column[bundle.source], column[bundle.target]
+        first = column[bundle.source]
+        last = column[bundle.target]
         step = 1 if last > first else -1
         between = range(first + step, last, step)
         ways.append([bundle.source, *range(len(items), len(items) + len(between)), bundle.target])
@@ -191,8 +205,10 @@ class _Grid:
     """States and lanes in ordered columns, with coordinates."""
 
     def __init__(self, frame: Frame, column: list[int]) -> None:
-        self.frame, self.column = frame, column
-        bundles, captions = frame.bundles, frame.captions
+        self.frame = frame
+        self.column = column
+        bundles = frame.bundles
+        captions = frame.captions
         self.ways, items, links = _ways(bundles, column)
         layers: Layers = [[] for _ in range(max(items, default=-1) + 1)]
         for item, where in enumerate(items):
@@ -233,7 +249,8 @@ class _Grid:
         self, columns: int, reach: dict[tuple[int, int], float]
     ) -> dict[tuple[int, int], float]:
         """The extent of states and labels from the middle of a column, by column and side."""
-        column, frame = self.column, self.frame
+        column = self.column
+        frame = self.frame
         wide = [(column[b.source], b.width) for b in frame.bundles if b.source == b.target]
         for where, texts in enumerate(frame.headings[:columns]):
             wide += [(where, text_width(text)) for text in texts]
@@ -254,7 +271,8 @@ class _Grid:
         for k, (end, _) in self.ends.items():
             if end.peer:
                 beside[self.column[end.state], end.side].append(k)
-        tracks, outer = dict[int, float](), dict(self.clear)
+        tracks = dict[int, float]()
+        outer = dict(self.clear)
         for key, numbers in beside.items():
             rows = [[self.y[end.state] + end.row for end in self.ends[k]] for k in numbers]
             chosen = lines.choose_tracks([(a, b) for a, b in rows])
@@ -266,9 +284,11 @@ class _Grid:
 
     def _columns(self, columns: int) -> list[float]:
         """The middle of each column."""
-        steep, crowd = [0.0] * columns, [0] * columns
+        steep = [0.0] * columns
+        crowd = [0] * columns
         for bundle in self.frame.bundles:
-            start, end = self.column[bundle.source], self.column[bundle.target]
+            start = self.column[bundle.source]
+            end = self.column[bundle.target]
             if start != end:
                 where = min(start, end)
                 away = abs(self.y[bundle.source] - self.y[bundle.target])
@@ -285,21 +305,25 @@ class _Grid:
         if bundle.source == bundle.target:
             return self.loops[bundle.source].curve(self.centres[bundle.source])
         start, end = self.ends[number]
-        first, last = self._way(start), self._way(end)[::-1]
-        where, step = self.column[bundle.source], start.side
+        first = self._way(start)
+        last = self._way(end)[::-1]
+        where = self.column[bundle.source]
+        step = start.side
         if start.peer:
             return lines.bracket(first, last, self.x[where] + step * self.tracks[number])
         points = [*first, (self._past(start), first[-1][1])]
         for lane in self.ways[number][1:-1]:
             where += step
-            x, y = self.x[where], self.y[lane]
+            x = self.x[where]
+            y = self.y[lane]
             points += [(x + side * self.outer[where, side], y) for side in (-step, step)]
         points += [(self._past(end), last[0][1]), *last]
         return lines.through([p for k, p in enumerate(points) if not k or p != points[k - 1]])
 
     def _way(self, end: End) -> list[Point]:
         """From the outline of a state through its row to where nothing is beside its column."""
-        (x, y), caption = self.centres[end.state], self.frame.captions[end.state]
+        x, y = self.centres[end.state]
+        caption = self.frame.captions[end.state]
         radius = caption.height / 2
         inset = radius - max(radius**2 - end.port**2, 0.0) ** 0.5  # its ends are half circles
         away = [(caption.width / 2 - inset, end.port)]
@@ -319,7 +343,8 @@ class _Grid:
         if bundle.source == bundle.target:
             dx, dy = self.loops[bundle.source].label
             return x + dx, y + dy
-        end, caption = self.ends[number][0], self.frame.captions[bundle.source]
+        end = self.ends[number][0]
+        caption = self.frame.captions[bundle.source]
         return x + end.side * ((caption.width + bundle.width) / 2 + end.fan + 1), y + end.row
 
 
@@ -334,7 +359,8 @@ def _fit(
     if not corners:
         return Placement((), (), (), 2 * _MARGIN, 2 * _MARGIN)
     xs, ys = zip(*corners, strict=True)
-    left, top = min(xs) - _MARGIN - START_LENGTH, min(ys) - _MARGIN
+    left = min(xs) - _MARGIN - START_LENGTH
+    top = min(ys) - _MARGIN
 
     def moved(points: Sequence[Point]) -> Curve:
         return tuple((x - left, y - top) for x, y in points)

@@ -21,7 +21,8 @@ Point = tuple[float, float]
 Curve = tuple[Point, ...]  # 3k + 1 points: ends and control points of k cubic pieces
 
 _PULL = 0.45
-_CORNER, _ROUND = 10.0, 0.5523  # radius of a corner; control points of a quarter of a circle
+_CORNER = 10.0  # radius of a corner
+_ROUND = 0.5523  # control points of a quarter of a circle
 
 
 def through(points: Sequence[Point]) -> Curve:
@@ -35,12 +36,14 @@ def through(points: Sequence[Point]) -> Curve:
 
 def bracket(start: Sequence[Point], end: Sequence[Point], x: float) -> Curve:
     """A line along ``start``, which ends level, up or down at ``x``, and back along ``end``."""
-    (x0, y0), (x1, y1) = start[-1], end[0]
+    x0, y0 = start[-1]
+    x1, y1 = end[0]
     radius = min(_CORNER, abs(y1 - y0) / 2, abs(x - x0), abs(x - x1))
     out = radius if x > x0 else -radius
     down = radius if y1 > y0 else -radius
     pull = 1 - _ROUND
-    turn, back = (x, y0 + down), (x, y1 - down)
+    turn = (x, y0 + down)
+    back = (x, y1 - down)
     return (
         *through([*start, (x - out, y0)]),
         *((x - pull * out, y0), (x, y0 + pull * down), turn),
@@ -65,10 +68,12 @@ def point_at(curve: Curve, where: float) -> Point:
 def arrow(curve: Curve, size: float) -> tuple[Curve, Curve]:
     """The curve drawn back behind its arrow head, and the three corners of the head."""
     x, y = curve[-1]
-    drawn_back, half = 0.7 * size, 0.4 * size
+    drawn_back = 0.7 * size
+    half = 0.4 * size
     a, b = _direction(curve, drawn_back)
     dx, dy = _direction(curve, size)
-    left, top = x - size * dx, y - size * dy
+    left = x - size * dx
+    top = y - size * dy
     corners = ((x, y), (left - half * dy, top + half * dx), (left + half * dy, top - half * dx))
     return (*curve[:-1], (x - drawn_back * a, y - drawn_back * b)), corners
 
@@ -77,22 +82,27 @@ def _direction(curve: Curve, reach: float) -> Point:
     """The unit vector to the end of a curve from its point that is ``reach`` before it."""
     for step in range(1, 101):
         x, y = point_at(curve, 1 - step / 100)
-        dx, dy = curve[-1][0] - x, curve[-1][1] - y
+        dx = curve[-1][0] - x
+        dy = curve[-1][1] - y
         length = math.hypot(dx, dy)
         if length >= reach:
             break
     return (dx / length, dy / length) if length else (1.0, 0.0)
 
 
-LEFT, RIGHT = -1, 1
+LEFT = -1
+RIGHT = 1
 _PORT = 6.0  # between lines on an outline
 _PLAIN_ROW = 8.0  # a line without a label that passes labels
 _ROW_GAP = 3.0
-_LEAST_FAN, _MOST_FAN, _FAN = 14.0, 30.0, 0.3
+_LEAST_FAN = 14.0
+_MOST_FAN = 30.0
+_FAN = 0.3
 _AFTER_LABEL = 5.0
 _LEAD = 10.0  # straight on to an arrow's tip
 _TRACKS_APART = 6.0
-LOOP_HEIGHT, LOOP_LIFT = 17.0, 3.0
+LOOP_HEIGHT = 17.0
+LOOP_LIFT = 3.0
 
 
 @dataclass(eq=False)
@@ -114,7 +124,8 @@ def line_ends(
     number: int, way: Sequence[int], column: Sequence[int], rank: Mapping[int, int]
 ) -> tuple[End, End]:
     """Both ends of a line through these items; within a column, down is right and up is left."""
-    a, b = way[0], way[-1]
+    a = way[0]
+    b = way[-1]
     peer = column[a] == column[b]
     side = RIGHT if (rank[b] > rank[a] if peer else column[b] > column[a]) else LEFT
     leaving = End(number, 0, a, side, peer, way[1])
@@ -180,7 +191,8 @@ def choose_tracks(spans: Sequence[tuple[float, float]]) -> list[int]:
     tracks: list[list[tuple[float, float]]] = []
     ends = [(min(span), max(span)) for span in spans]
     for k in sorted(range(len(ends)), key=lambda k: (ends[k][1] - ends[k][0], ends[k])):
-        low, high = ends[k][0] - _TRACKS_APART, ends[k][1] + _TRACKS_APART
+        low = ends[k][0] - _TRACKS_APART
+        high = ends[k][1] + _TRACKS_APART
         free = (all(high < a or b < low for a, b in track) for track in tracks)
         chosen[k] = next((t for t, is_free in enumerate(free) if is_free), len(tracks))
         if chosen[k] == len(tracks):
@@ -194,7 +206,8 @@ class Loop:
 
     def __init__(self, caption: Caption, bundle: Bundle, rows: float) -> None:
         above = bundle.width + LOOP_ROOM > caption.width
-        self._wide, self._radius = caption.width / 2, caption.height / 2
+        self._wide = caption.width / 2
+        self._radius = caption.height / 2
         self._x = 0.0 if above else -(bundle.width + 4) / 2
         # A label above the loop must clear the rows beside its state, which reach so far above it.
         self._rise = max(LOOP_HEIGHT, rows) if above else LOOP_HEIGHT

@@ -46,22 +46,6 @@ def fill(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(values)
 
 
-def page(template: str, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
-    """A whole page, of a template, styles and scripts in ``assets``: one file with all inside."""
-    folder = files("fsmeu.drawing") / "assets"
-    style, script = (
-        "".join((folder / name).read_text(encoding="utf-8") for name in names)
-        for names in (styles, scripts)
-    )
-    script = f'"use strict";(() => {{\n{script}}})();'
-    policy = (
-        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    parts = {"policy": policy, "style": Markup(style), "script": Markup(script)}
-    return fill(template, **parts, **values)
-
-
 @cache
 def _environment() -> Environment:
     loader = PackageLoader("fsmeu.drawing", "assets")
@@ -161,16 +145,30 @@ def picture_page(drawing: Drawing) -> str:
 
 
 def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Drawing]) -> str:
-    return page(
+    """The text of a page: one file with its style, script, data and pictures inside."""
+    style = _assets("page.css", "picture.css")
+    script = f'"use strict";(() => {{\n{_assets("machine.js", "picture.js", "explore.js")}}})();'
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return fill(
         "page.html",
-        ("page.css", "picture.css"),
-        ("machine.js", "picture.js", "explore.js"),
+        policy=policy,
+        style=Markup(style),
+        script=Markup(script),
         title=title,
         summary=summary,
         live=bool(data),
         data=Markup(script_json(data)),
         pictures=[Markup(drawing.svg) for drawing in pictures],
     )
+
+
+def _assets(*names: str) -> str:
+    """The texts of files in ``assets``, one after the other."""
+    folder = files("fsmeu.drawing") / "assets"
+    return "".join((folder / name).read_text(encoding="utf-8") for name in names)
 
 
 def _weights(probs: Sequence[float] | None, labels: int, n: int) -> list[list[float]]:
@@ -206,7 +204,8 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
     if merged.states > limit:
         raise too_large
     drawing = draw(loss, n, limit=limit, minimize=merged is not plain, max_states=stepped)
-    data, automaton = {"n": n, **_tables(merged)}, drawing.automaton
+    data = {"n": n, **_tables(merged)}
+    automaton = drawing.automaton
     if merged is not plain:
         automaton = draw(loss, n, max_states=stepped).automaton
         data["plain"] = _tables(plain)
@@ -214,7 +213,8 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
             f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
             "follows can tell apart are drawn as one."
         )
-    names, states = list(automaton.registers), range(automaton.states)
+    names = list(automaton.registers)
+    states = range(automaton.states)
     data["registers"] = [visible(name) for name in names]
     data["held"] = [[visible(automaton.register_text(r, s)) for r in names] for s in states]
     return drawing, data

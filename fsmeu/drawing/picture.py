@@ -17,10 +17,15 @@ from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.expectation.result import Levels
 
-INK, QUIET, GROUND = "#222222", "#555555", "#ffffff"
-ROUTE, MASS, VALUE = "#d55e00", "#56b4e9", "#00664f"
+INK = "#222222"
+QUIET = "#555555"
+GROUND = "#ffffff"
+ROUTE = "#d55e00"
+MASS = "#56b4e9"
+VALUE = "#00664f"
 _HEAD = 7.0
-_THIN, _THICK = 0.7, 5.0
+_THIN = 0.7
+_THICK = 5.0
 _TITLE = 26.0
 
 
@@ -89,7 +94,8 @@ class Picture:
 
 def plated(text: Text) -> tuple[Box, Text]:
     """A centred text with a patch of the ground behind it."""
-    width, height = text_width(text.text, text.size), 1.2 * text.size
+    width = text_width(text.text, text.size)
+    height = 1.2 * text.size
     return Box(text.x, text.y, width, height, 0.0, GROUND, group=text.group), text
 
 
@@ -164,7 +170,9 @@ def _state(
     automaton: Automaton, state: int, caption: Caption, centre: Point, marked: bool
 ) -> Iterator[Shape]:
     """A state with its caption, two outlines where it is final, an arrow where it is the start."""
-    (x, y), width, height = centre, caption.width, caption.height
+    x, y = centre
+    width = caption.width
+    height = caption.height
     stroke, kind = (ROUTE, " route") if marked else (INK, "")
     if state == automaton.table.start:
         left = x - width / 2
@@ -189,7 +197,8 @@ def _state(
 
 
 _WIDTH = 520.0
-_MOST_BARS, _MOST_ROWS = 80, 12
+_MOST_BARS = 80
+_MOST_ROWS = 12
 _ROW_BAR = 32
 _MOST_LAYERS = 60
 
@@ -221,7 +230,8 @@ class _Chart:
         beside: Iterable[float],
     ) -> list[Shape]:
         """Bars (x coordinate, number, tip) with texts below and numbers beside."""
-        base, left = self.y(0), self.left
+        base = self.y(0)
+        left = self.left
         shapes: list[Shape] = [straight(left, base, left + self.width, base)]
         for number in beside:
             y = self.y(number)
@@ -245,7 +255,8 @@ def straight(
 
 def binned(levels: Levels, most: int, bins: int) -> tuple[Floats, Floats, float]:
     """The middle of each bar, its probability, and how wide bars may be; of many levels, bins."""
-    values, probabilities = levels.values, levels.probabilities
+    values = levels.values
+    probabilities = levels.probabilities
     if len(values) <= most:
         span = float(values[-1] - values[0]) or 1.0
         return values, probabilities, float(np.diff(values).min(initial=span))
@@ -256,7 +267,8 @@ def binned(levels: Levels, most: int, bins: int) -> tuple[Floats, Floats, float]
 def distribution_picture(levels: Levels, mean: float) -> Picture:
     """Bars over an axis of values, and a line at the mean; one glance high."""
     values, probabilities, apart = binned(levels, _MOST_BARS, _MOST_BARS)
-    low, high = float(levels.values[0]), float(levels.values[-1])
+    low = float(levels.values[0])
+    high = float(levels.values[-1])
     scale = (_WIDTH - 24) / ((high - low) or 1.0)
     chart = _Chart(54.0, 26.0, _WIDTH, 110.0, float(probabilities.max()))
     first = chart.left + 12
@@ -265,7 +277,8 @@ def distribution_picture(levels: Levels, mean: float) -> Picture:
     bars = zip(places, probabilities.tolist(), tips, strict=True)
     below = [(first + scale * (end - low), f"{end:.4g}") for end in dict.fromkeys((low, high))]
     thick = float(np.clip(0.8 * apart * scale, 2.0, 18.0))
-    at, label = first + scale * (mean - low), f"mean {mean:.6g}"
+    at = first + scale * (mean - low)
+    label = f"mean {mean:.6g}"
     half = text_width(label, SMALL) / 2
     inside = min(max(at, chart.left + half), chart.left + _WIDTH - half)
     shapes = [
@@ -282,7 +295,8 @@ def distribution_rows(levels: Levels) -> list[str]:
     names = [f"{value:.6g}" for value in values]
     if len(levels.values) > _MOST_ROWS:
         names = [f"{v - apart / 2:.4g} to {v + apart / 2:.4g}" for v in values]
-    wide, most = max(map(len, names)), float(probabilities.max())
+    wide = max(map(len, names))
+    most = float(probabilities.max())
     return [
         f"{name:>{wide}}  {p:<9.4g} {text_bar(float(p) / most)}".rstrip()
         for name, p in zip(names, probabilities, strict=True)

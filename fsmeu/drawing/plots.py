@@ -1,4 +1,4 @@
-"""Plots by matplotlib: levels of a distribution, measures over examples and thresholds, intervals.
+"""Plots by matplotlib: levels of a distribution, calibration, thresholds, intervals.
 
 Names from outside are painted as they are: dollars and underlines in them are no mathematics.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from fsmeu.arrays import Floats
+from fsmeu.arrays import Bools, Floats
 from fsmeu.bootstrap import drawn_weights, percentiles
 from fsmeu.decoding.decode import decode_many
 from fsmeu.drawing.picture import binned
@@ -41,12 +41,13 @@ if TYPE_CHECKING:
 PLOT_FORMATS = ("png", "pdf", "svg")
 # The colours of Okabe and Ito, which people with colour blindness tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-_BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
-_MOST_BARS, _MOST_ROWS = 200, 40
-_STYLES, _MARKS = ("-", "--", ":"), ("o", "D", "s", "^")
-_MOST_CURVES = len(COLOURS) * len(_STYLES)
+_BAR = "#56b4e9"
+_MEAN = "#d55e00"
+_RANGE = "#444444"
+_MOST_BARS = 200
+_MOST_ROWS = 40
+_MARKS = ("o", "D", "s", "^")
 _DRAWS = 1000  # bootstrap draws of an interval
-_BEGINNING = 0.05  # of the examples: values of a few predictions each do not set the scale
 Interval = tuple[float, float | None, float | None]  # a value and the ends, None where unknown
 
 
@@ -91,7 +92,8 @@ def save_plot(
     where, kind = checked_plot(path)
     from matplotlib.figure import Figure
 
-    figure, buffer = Figure(figsize=size, layout="constrained"), io.BytesIO()
+    figure = Figure(figsize=size, layout="constrained")
+    buffer = io.BytesIO()
     plot(*figure.subplots(*grid, squeeze=False).ravel())
     figure.savefig(buffer, format=kind, dpi=160)
     content = buffer.getvalue()
@@ -164,6 +166,13 @@ def plot_hypotheses(
     return axes
 
 
+class _Values(NamedTuple):
+    """Values of decisions."""
+
+    expected: Floats  # by the models, (sequences,)
+    obtained: Floats  # against the references, (sequences,)
+
+
 class _Reliability(NamedTuple):
     """Groups of sequences by expected value: mean expected and obtained values, and an interval."""
 
@@ -208,7 +217,7 @@ def plot_calibration(
     if not 1 <= len(by_name) <= len(COLOURS):
         must = f"1 to {len(COLOURS)} lists of models can be plotted together"
         raise InputError(where, must, given=len(by_name))
-    values: dict[str, tuple[Floats, Floats]] = {}
+    values: dict[str, _Values] = {}
     for name, part in by_name.items():
         own = listed(part, where, "models must be a list", rows=True)
         sizes = {len(own), len(ys), len(ys if zs is None else zs)}
@@ -216,30 +225,39 @@ def plot_calibration(
             must = f"there must be a model, a reference and a decision for {groups} or more"
             raise InputError(where, must, given=" and ".join(map(str, sorted(sizes))))
         decided = [d.labels for d in decode_many(loss, own)] if zs is None else zs
-        values[name] = expect_many(loss, decided, own).values, evaluate_many(loss, decided, ys)
+        expected = expect_many(loss, decided, own).values
+        values[name] = _Values(expected, evaluate_many(loss, decided, ys))
     axes = axes_for(ax, (4.8, 4.8))
-    for k, (name, (expected, obtained)) in enumerate(values.items()):
-        found = _reliability(expected, obtained, groups)
-        means = f"expected {expected.mean():.4f}, obtained {obtained.mean():.4f}"
+    _draw_calibration(axes, values, groups)
+    axes.set_xlabel(f"expected {loss.kind} {visible(loss.name)}", parse_math=False)
+    return axes
+
+
+def _draw_calibration(axes: Axes, values: Mapping[str, _Values], groups: int) -> None:
+    """Draws the means of groups with their intervals, for each list of models, and a diagonal."""
+    for k, (name, of_sequences) in enumerate(values.items()):
+        found = _reliability(of_sequences, groups)
+        expected = of_sequences.expected.mean()
+        means = f"expected {expected:.4f}, obtained {of_sequences.obtained.mean():.4f}"
         label = f"{visible(name)}: {means}" if name else means
         beside = [found.obtained - found.low, found.high - found.obtained]
         style: dict[str, Any] = {"color": COLOURS[k], "marker": _MARKS[k % len(_MARKS)]}
         axes.errorbar(found.expected, found.obtained, yerr=beside, label=label, **style)
     axes.axline((0.0, 0.0), slope=1.0, color=_RANGE, linestyle="--", linewidth=1, zorder=0)
-    axes.set_xlabel(f"expected {loss.kind} {visible(loss.name)}", parse_math=False)
     axes.set_ylabel("obtained")
     axes.grid(alpha=0.3)
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0))
-    return axes
 
 
-def _reliability(expected: Floats, obtained: Floats, groups: int) -> _Reliability:
+def _reliability(values: _Values, groups: int) -> _Reliability:
     """The means of as many groups, nearly of one size, of sequences sorted by expected value."""
     rows = []
-    for part in np.array_split(np.argsort(expected, kind="stable"), groups):
-        got = obtained[part]
+    for part in np.array_split(np.argsort(values.expected, kind="stable"), groups):
+        got = values.obtained[part]
         weights = np.concatenate(list(drawn_weights(len(part), _DRAWS, 0)))
-        rows.append((expected[part].mean(), got.mean(), *percentiles(weights @ got / len(part))))
+        rows.append(
+            (values.expected[part].mean(), got.mean(), *percentiles(weights @ got / len(part)))
+        )
     return _Reliability(*np.array(rows).T)
 
 
@@ -312,48 +330,6 @@ def _plot_rows(axes: Axes, by_name: Mapping[str, Expectation], quantiles: Sequen
     legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
 
 
-def plot_curves(
-    curves: Mapping[str, Any], seen: Any, *, value: str = "online F", ax: Axes | None = None
-) -> Axes:
-    """The axes: one line for the mean of each learner, and a band of its standard deviation.
-
-    Args:
-        curves: by the name of a learner its values, (shuffles, points).
-        seen: the number of examples at each point, ascending, (points,).
-        value: what the values are.
-        ax: where to draw; axes of a new figure if left out.
-    """
-    axes = axes_for(ax)
-    at = np.asarray(seen, np.float64)
-    if not 1 <= len(curves) <= _MOST_CURVES:
-        must = f"1 to {_MOST_CURVES} curves can be plotted together"
-        raise InputError("plot", must, given=len(curves))
-    tables = {str(name): np.atleast_2d(np.asarray(table, float)) for name, table in curves.items()}
-    for name, table in tables.items():
-        if at.ndim != 1 or not len(at) or table.ndim != 2 or table.shape[1:] != at.shape:
-            must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
-            raise InputError("plot", must, given=f"shape {table.shape}")
-    settled = at >= _BEGINNING * at[-1]
-    low, high = np.inf, -np.inf
-    for k, (name, values) in enumerate(tables.items()):
-        mean = values.mean(axis=0)
-        spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(at))
-        colour, style = COLOURS[k % len(COLOURS)], _STYLES[k // len(COLOURS)]
-        ends = (mean - spread, mean + spread)
-        if len(values) > 1:
-            axes.fill_between(at, *ends, color=colour, alpha=0.18, linewidth=0)
-        label = visible(name)
-        axes.plot(at, mean, color=colour, linestyle=style, linewidth=1.6, label=label)
-        low = min(low, float(ends[0][settled].min()))
-        high = max(high, float(ends[1][settled].max()))
-    room = 0.06 * (high - low) or 0.05
-    axes.set(ylim=(low - room, high + room), xlim=(0, at[-1]), xlabel="examples seen", ylabel=value)
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.grid(alpha=0.3)
-    legend(axes, loc="best")
-    return axes
-
-
 def plot_threshold(
     loss: LossLike,
     scores: Any,
@@ -373,26 +349,37 @@ def plot_threshold(
         score: what the scores are.
         ax: where to draw; axes of a new figure if left out.
     """
-    from fsmeu.learning.base import best_threshold, table_value, threshold_values
-
     table_loss: Any = as_loss(loss, "plot_threshold")
     if getattr(table_loss, "confusion", None) is None:
         must = "the value of the loss must depend on the confusion table alone"
         raise InputError("plot_threshold", must, given=table_loss.name)
     s = np.asarray(scores, np.float64)
-    y, z = np.asarray(positive, bool), np.asarray(chosen, bool)
+    y = np.asarray(positive, bool)
+    z = np.asarray(chosen, bool)
     if not (s.ndim == 1 and len(s) and s.shape == y.shape == z.shape):
         must = "there must be a score, a label and a decision for each example"
         raise InputError("plot", must, given=f"shapes {s.shape}, {y.shape} and {z.shape}")
     axes = axes_for(ax, (6.4, 4.4))
-    low, high = float(s.min()), float(s.max())
+    _draw_thresholds(axes, table_loss, s, y, z)
+    axes.set_xlabel(f"threshold on the {score}")
+    axes.set_ylabel(f"{table_loss.kind} {visible(table_loss.name)}", parse_math=False)
+    axes.grid(alpha=0.3)
+    legend(axes, loc="lower left", bbox_to_anchor=(0, 1))
+    return axes
+
+
+def _draw_thresholds(axes: Axes, table_loss: Any, s: Floats, y: Bools, z: Bools) -> None:
+    """Draws the value of each threshold on scores s, the best one, and the decision z; labels y."""
+    from fsmeu.learning.base import best_threshold, table_value, threshold_values
+
+    low = float(s.min())
+    high = float(s.max())
     room = 0.05 * (high - low) or 1.0
     probabilities = low >= 0.0 and high <= 1.0
     low, high = (0.0, 1.0) if probabilities else (low - room, high + room)
     _, values = threshold_values(table_loss, s, y)
     edges = np.concatenate(([low], np.unique(s), [high]))
-    name = visible(table_loss.name)
-    label = f"{name} by threshold"
+    label = f"{visible(table_loss.name)} by threshold"
     axes.stairs(values[::-1], edges, baseline=None, color=COLOURS[0], label=label)
     best, most = best_threshold(table_loss, s, y)
     place = float(np.clip(best, low, high))
@@ -404,18 +391,14 @@ def plot_threshold(
     value = table_value(table_loss, z, y)
     label = f"decision: {value:.4g} at {at:.4g}, {z.sum():,} of {len(z):,} positive"
     axes.plot([at], [value], "o", color=COLOURS[1], markersize=8, label=label)
-    axes.set_xlabel(f"threshold on the {score}")
-    axes.set_ylabel(f"{table_loss.kind} {name}", parse_math=False)
-    axes.grid(alpha=0.3)
-    legend(axes, loc="lower left", bbox_to_anchor=(0, 1))
-    return axes
 
 
 def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title: str = "") -> Axes:
     """The axes: a row for each name within a series, with a mark and a line for each series."""
     names = list(dict.fromkeys(name for rows in series.values() for name in rows))
     for k, (label, rows) in enumerate(series.items()):
-        colour, mark = COLOURS[k % len(COLOURS)], _MARKS[k % len(_MARKS)]
+        colour = COLOURS[k % len(COLOURS)]
+        mark = _MARKS[k % len(_MARKS)]
         shift = 0.15 * (k - (len(series) - 1) / 2)
         for j, (name, (value, low, high)) in enumerate(rows.items()):
             at = names.index(name) + shift

@@ -66,7 +66,8 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
             raise InputError("draw", must)
         here = set(table.target[steps[-1]].tolist())
     here = ends = {state for state in here if automaton.ending[state]} or here
-    states, arcs = set(ends), set[int]()
+    states = set(ends)
+    arcs = set[int]()
     for step in reversed(steps):  # what of the steps leads to an end
         used = step[np.isin(table.target[step], list(here))]
         arcs.update(used.tolist())
@@ -105,7 +106,8 @@ def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
     merged = np.array([numbers[row] for row in rows], np.int64)
     first = np.unique(merged, return_index=True)[1]
     ends = np.flatnonzero(automaton.ending)
-    ending, values = np.zeros(len(first), bool), np.full(len(first), np.nan)
+    ending = np.zeros(len(first), bool)
+    values = np.full(len(first), np.nan)
     ending[merged[ends]] = True
     values[merged[ends]] = automaton.values[ends]
     if not np.array_equal(values[merged[ends]], automaton.values[ends], equal_nan=True):
@@ -153,11 +155,14 @@ def part(automaton: Automaton, near: NDArray[np.bool_], route: Route) -> tuple[A
     """The machine of some of the states, with the arcs between them, and its part of a route."""
     table = automaton.table
     inside = near[table.source] & near[table.target]
-    states, arcs = np.flatnonzero(near), np.flatnonzero(inside)
-    state_at, arc_at = np.cumsum(near) - 1, np.cumsum(inside) - 1
+    states = np.flatnonzero(near)
+    arcs = np.flatnonzero(inside)
+    state_at = np.cumsum(near) - 1
+    arc_at = np.cumsum(inside) - 1
     start = int(state_at[table.start]) if table.start >= 0 and near[table.start] else -1
     columns = (table.ilabel[arcs], table.olabel[arcs], table.weight[arcs])
-    source, target = state_at[table.source[arcs]], state_at[table.target[arcs]]
+    source = state_at[table.source[arcs]]
+    target = state_at[table.target[arcs]]
     arc_table = ArcTable(start, source, *columns, target, table.final[states])
     return replace(_of_states(automaton, states), table=arc_table), Route(
         frozenset(int(state_at[s]) for s in route.states if near[s]),
@@ -173,7 +178,8 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
     """
     plain = loss.compile(n, z, limit)
     merged = loss.compile(n, z, limit, minimize=True)
-    named, members = _automaton(plain), stands_for(plain, merged)
+    named = _automaton(plain)
+    members = stands_for(plain, merged)
     registers = {}
     for register in plain.registers:
         sets = [sorted({named.register_text(register, s) for s in states}) for states in members]
@@ -327,7 +333,8 @@ def _length(subject: Subject) -> int:
 
 def _route(automaton: Automaton, subject: Subject) -> Route:
     """The paths of the pair, or those of z in a composition, one for each reference; or none."""
-    z, y = subject.z, subject.y
+    z = subject.z
+    y = subject.y
     if y is None and (z is None or not isinstance(subject.thing, Composition)):
         return Route()
     read_y = None if y is None else automaton.encode(y, True, "reference y")

@@ -18,7 +18,8 @@ from fsmeu.exchange.automaton import Automaton
 _BAR = 40
 _UNICODE = {"start": "▶", "end": "◎", "state": "○", "arc": "→", "loop": "↺", "bar": "█"}
 _ASCII = {"start": ">", "end": "@", "state": "o", "arc": "->", "loop": "<>", "bar": "#"}
-_COLUMN, _ROW = 8.0, 15.0  # pixels of a character
+_COLUMN = 8.0  # pixels of a character, across
+_ROW = 15.0  # and down
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BRAILLE = 0x2800
 _STEPS = 120
@@ -56,7 +57,8 @@ def listing(
         if len(states):
             rows += [Row(""), Row(heading, "quiet")]
         for state in states.tolist():
-            marked, caption = state in route.states, frame.captions[state]
+            marked = state in route.states
+            caption = frame.captions[state]
             start = signs["start"] if state == automaton.table.start else " "
             sign = signs["end" if automaton.ending[state] else "state"]
             text = f"{'*' if marked else ' '}{start}{sign} {' '.join(caption.lines)}"
@@ -134,7 +136,8 @@ def _in_columns(frame: Frame) -> Frame:
     """The frame with sizes in characters, and with probabilities, which no shade can show here."""
     captions = []
     for caption in frame.captions:
-        value, height = caption.value, caption.height
+        value = caption.value
+        height = caption.height
         if caption.mass is not None:
             value = f"{value} p {caption.mass:.3g}".strip()
             height += 0.0 if caption.value else _ROW
@@ -199,7 +202,8 @@ class _Sheet:
         steps = _STEPS * (len(curve) - 1) // 3
         for step in range(steps + 1):
             x, y = point_at(curve, step / steps)
-            column, row = int(x / _COLUMN), int(y / _ROW)
+            column = int(x / _COLUMN)
+            row = int(y / _ROW)
             inside = int(x / _COLUMN * 2) % 2, int(y / _ROW * 4) % 4
             spot = (row, column)
             self.dots[spot] = self.dots.get(spot, 0) | _DOTS[inside[1]][inside[0]]
@@ -208,7 +212,8 @@ class _Sheet:
     def write(self, x: float, y: float, text: str, style: str, apart: bool = False) -> None:
         """Writes a text around a centre; ``apart`` leaves a blank on both sides of it."""
         letters = _letters(text)
-        row, first = int(y / _ROW), max(round(x / _COLUMN - len(letters) / 2), 0)
+        row = int(y / _ROW)
+        first = max(round(x / _COLUMN - len(letters) / 2), 0)
         for beside in (first - 1, first + len(letters)) if apart else ():
             self.letters.setdefault((row, beside), " ")
         for k, letter in enumerate(letters):

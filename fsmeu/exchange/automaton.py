@@ -172,24 +172,28 @@ def exported(thing: Any, where: str) -> Automaton:
 
 
 def _of_machine(machine: Machine) -> Automaton:
-    names, values = label_names(machine.alphabet), machine.values
+    names = label_names(machine.alphabet)
+    values = machine.values
     ending = ~np.isnan(values)
     return Automaton(machine.name, machine.table, ending, values, names, names, machine.registers)
 
 
 def _of_composition(composition: Composition) -> Automaton:
-    machine, table = composition.machine, composition.table
+    machine = composition.machine
+    table = composition.table
     names = label_names(machine.alphabet)
     ending = _depths(table) == machine.n
     values = np.where(ending, machine.values[composition.loss_states], np.nan)
-    name, registers = f"{machine.name}, composed with a model", composition.registers()
+    name = f"{machine.name}, composed with a model"
+    registers = composition.registers()
     masses = composition.masses
     return Automaton(name, table, ending, values, names, names, registers, masses=masses)
 
 
 def _of_model(model: Model) -> Automaton:
     table = table_from_layered(model.layered())
-    name, names = f"{model.title}, n = {model.n}", label_names(model.alphabet)
+    name = f"{model.title}, n = {model.n}"
+    names = label_names(model.alphabet)
     masses = forward(table)
     return Automaton(name, table, *_ends(table), names, names, masses=masses, acceptor=True)
 
@@ -204,7 +208,8 @@ def of_fst(fst: Any, name: str = "machine") -> Automaton:
 
 def _ends(table: ArcTable) -> tuple[Bools, Floats]:
     """Whether paths end in each state, and final weights as factors where any is not one."""
-    ending, values = np.isfinite(table.final), np.full(table.states, np.nan)
+    ending = np.isfinite(table.final)
+    values = np.full(table.states, np.nan)
     if (table.final[ending] != 0).any():
         with np.errstate(over="ignore"):
             values[ending] = np.exp(-table.final[ending])

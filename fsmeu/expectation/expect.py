@@ -53,7 +53,7 @@ from fsmeu.models import (
     as_model,
 )
 from fsmeu.models.base import arc_weights_many, prepare_many
-from fsmeu.parallel import checked_jobs, in_shares
+from fsmeu.parallel import checked_jobs, in_shares, workers
 from fsmeu.trellis.chains import PROMISED
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import (
@@ -177,7 +177,8 @@ def expect_many(
         sizes = [x.n for x in left]
         few = min(threads, len(apart))
         question = (loss, options)
-        shares = in_shares("expect_many", _share, question, pairs, sizes, few, scheduler)
+        with workers("expect_many", few, scheduler) as pool:
+            shares = in_shares(pool, _share, question, pairs, sizes)
         found[:, apart] = np.transpose(shares)
     return Expectations(*found)
 

@@ -30,7 +30,7 @@ from sklearn.utils.validation import validate_data as validate
 from threadpoolctl import threadpool_limits
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import FsmeuError, InputError
+from fsmeu.errors import Argument, FsmeuError, InputError, Wording, wording
 from fsmeu.learning.classes import (
     check_classes,
     check_positive,
@@ -300,7 +300,22 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
     if params and not isinstance(loss, str | PathLike):
         must = "loss_params may be given with the name or the path of a loss only"
         raise InputError(where, must, given=dict(params))
-    return as_loss(loss, where, params or {}, labels)
+    try:
+        return as_loss(loss, where, params or {}, labels)
+    except InputError as error:
+        raise error.but(remedy=_in_loss_params(error.remedy)) from error
+
+
+def _in_loss_params(remedy: str) -> str:
+    """The advice, with parameters of a loss written as an estimator takes them."""
+    if not isinstance(remedy, Wording):
+        return remedy
+    parts: list[str | Argument] = []
+    for part in remedy.parts:
+        if isinstance(part, Argument) and part.of_loss:
+            part = part._replace(written=f'loss_params={{"{part.name}": {part.value}}}')
+        parts.append(part)
+    return wording(*parts)
 
 
 def binary_loss(where: str, loss: Any, params: Any = None, table: bool = False) -> Any:

@@ -65,30 +65,39 @@ def workers(where: str, jobs: int = 1, scheduler: Any = None) -> Iterator[Worker
 
     def in_order(function: Any, shared: Any, tasks: Iterable[Any]) -> Iterator[Any]:
         stream = iter(tasks)
-        while wave := list(islice(stream, count * TASKS_PER_JOB)):
+        while wave := list(islice(stream, backend.cores * TASKS_PER_JOB)):
             try:  # classes and functions of a session can be sent as well
-                calls = [(parent, dumps(partial(function, shared, task))) for task in wave]
+                calls = [(backend.parent, dumps(partial(function, shared, task))) for task in wave]
             except Exception as error:  # whatever an object raises that cannot be sent
                 must = "losses and models must be such that pickle can send them to other processes"
                 raise InputError(where, must, given=error) from None
             try:
                 yield from parallel((_called, call, {}) for call in calls)
-            except lost as error:
+            except backend.lost as error:
                 must = "a worker died, lacks memory, or lacks fsmeu"
                 remedy = "Use fewer jobs; a corpus goes on where its results in a file end"
                 raise WorkerError(where, must, given=error, remedy=remedy) from error
 
     with ExitStack() as stack:
-        count, parent, lost, how = jobs, os.getpid(), BrokenExecutor, {"n_jobs": jobs}
+        backend = _Backend(jobs, os.getpid(), (BrokenExecutor,), {"n_jobs": jobs})
         if scheduler is not None:
-            count, parent, lost, how = _dask(where, scheduler, stack)
-        with parallel_config(**{"backend": "loky", **how}):
+            backend = _dask(where, scheduler, stack)
+        with parallel_config(**{"backend": "loky", **backend.options}):
             parallel = stack.enter_context(Parallel(return_as="generator", batch_size=1))
-        yield Workers(count, in_order)
+        yield Workers(backend.cores, in_order)
 
 
-def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
-    """(cores, None, exceptions of lost workers, options of joblib); the stack closes the client."""
+class _Backend(NamedTuple):
+    """Where joblib runs tasks."""
+
+    cores: int  # tasks that run at a time
+    parent: int | None  # the process with which workers end; None for those of a scheduler
+    lost: tuple[type[BaseException], ...]  # what is raised where a worker ended
+    options: dict[str, Any]  # of ``joblib.parallel_config``
+
+
+def _dask(where: str, scheduler: Any, stack: ExitStack) -> _Backend:
+    """The workers of a Dask scheduler; the stack closes a client that is opened here."""
     try:
         from distributed import Client, KilledWorker
 
@@ -103,10 +112,11 @@ def _dask(where: str, scheduler: Any, stack: ExitStack) -> tuple[Any, ...]:
         must = wording(Argument("scheduler"), f"{address} ({error!r})")
         fault = InputError(where, must, given=scheduler)
     else:
-        cores, lost = sum(scheduler.nthreads().values()), (KilledWorker, ImportError, OSError)
+        cores = sum(scheduler.nthreads().values())
+        lost = (KilledWorker, ImportError, OSError, CancelledError)
         if not cores:
             raise InputError(where, "the scheduler must have workers", given="none")
-        return cores, None, (*lost, CancelledError), {"backend": "dask", "client": scheduler}
+        return _Backend(cores, None, lost, {"backend": "dask", "client": scheduler})
     gc.collect()  # the client is in a cycle: collected while another starts, Dask waits for ever
     raise fault
 
@@ -125,30 +135,29 @@ def _watch(parent: int) -> None:
 
 
 def in_shares(
-    where: str,
+    pool: Workers,
     function: Callable[[Any, list[Any]], Sequence[Any]],
     common: Any,
     items: Sequence[Any],
     sizes: Sequence[int],
-    jobs: int,
-    scheduler: object,
-    tell: Callable[[int], None] = lambda count: None,
+    callback: Callable[[int], None] = lambda count: None,
 ) -> list[Any]:
     """The results of a function of a module for the items, in their order.
 
-    It is called with ``common`` and shares of the items, ``tell`` with the number of items done.
+    Workers call it with ``common`` and a share of the items; shares are of about equal sums of
+    ``sizes``. ``callback`` is called with the number of items that are done.
     """
-    answers, lengths = [None] * len(items), np.asarray(sizes, np.int64)
-    order, total = np.argsort(lengths, kind="stable"), int(lengths.sum()) + len(items)
-    with workers(where, jobs, scheduler) as pool:
-        count = pool.jobs * TASKS_PER_JOB  # shares, whose sums of sizes are about equal
-        number = (np.cumsum(lengths[order] + 1) - 1) * count // max(1, total)
-        shares = np.split(order, np.flatnonzero(np.diff(number)) + 1)
-        tasks = ([items[row] for row in share] for share in shares)
-        done = 0
-        for share, results in zip(shares, pool.in_order(function, common, tasks), strict=True):
-            for row, result in zip(share, results, strict=True):
-                answers[row] = result
-            done += len(share)
-            tell(done)
+    answers = [None] * len(items)
+    lengths = np.asarray(sizes, np.int64)
+    order = np.argsort(lengths, kind="stable")
+    total = int(lengths.sum()) + len(items)
+    number = (np.cumsum(lengths[order] + 1) - 1) * pool.jobs * TASKS_PER_JOB // max(1, total)
+    shares = np.split(order, np.flatnonzero(np.diff(number)) + 1)
+    tasks = ([items[row] for row in share] for share in shares)
+    done = 0
+    for share, results in zip(shares, pool.in_order(function, common, tasks), strict=True):
+        for row, result in zip(share, results, strict=True):
+            answers[row] = result
+        done += len(share)
+        callback(done)
     return answers

@@ -83,11 +83,13 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: Any) -> Rul
     def searched(policy: Mixture, models: Sequence[Any]) -> float:
         if not policy.weights:
             return 1.0  # with no other beside it, all weights are the same
-        least, best_weight = loss_of(policy.without_optimal()), 0.0
+        least = loss_of(policy.without_optimal())
+        best_weight = 0.0
         for weight in _GRID:
             loss = loss_of(interpolated(policy, weight, models).without_optimal())
             if loss < least:
-                least, best_weight = loss, weight
+                least = loss
+                best_weight = weight
         return best_weight
 
     if isinstance(beta, str):
@@ -100,7 +102,7 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: Any) -> Rul
 
 
 def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, where: str) -> int:
-    """The greatest number of iterations; for None, until its weight is below ``influence``.
+    """The greatest number of iterations; for None, until the optimal policy has ``influence``.
 
     (1 - beta)^I <= influence for a fixed beta; I = 2 T^3 ln T by Theorem 2, where T is the longest
     search. A SizeLimitError says that more are derived than is reasonable.
@@ -210,13 +212,16 @@ def mixed_scores(policy: Mixture, features: Features) -> Floats:
 
 def _ends(space: Space, states: Any, decide: Callable[[Any], Ints]) -> Any:
     """The finished states of searches, in the order of the states that they begin with."""
-    going, parts, places = np.arange(len(states)), [], []
+    going = np.arange(len(states))
+    parts = []
+    places = []
     while True:
         done = space.is_done(states)
         if done.any() or not len(states):
             parts.append(states.take(done))
             places.append(going[done])
-        states, going = states.take(~done), going[~done]
+        states = states.take(~done)
+        going = going[~done]
         if not len(states):
             return joined(parts).take(np.argsort(np.concatenate(places)))
         states = space.step(states, decide(states))
@@ -239,7 +244,8 @@ def sampled(space: Space, policy: Mixture, states: Any, seed: int, callback: Any
 
     def decide(states: Any) -> Ints:
         costs = space.costs(states) if policy.optimal > 0 or callback is not None else ()
-        features, best = features_of(space, states), optimal_actions(*costs) if costs else None
+        features = features_of(space, states)
+        best = optimal_actions(*costs) if costs else None
         if callback is not None:
             callback(states, features, *costs)
         draws = uniform(seed, states.examples, states.progress)
@@ -285,8 +291,9 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
     They are compared by sums of scores: log-probabilities, where the learner gives these.
     """
     layer = (space.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
-    waiting, finished = _Agenda(*layer), [_taken(layer, slice(0))]
-    for candidates in waiting.layers():
+    agenda = _Agenda(*layer)
+    finished = [_taken(layer, slice(0))]
+    for candidates in agenda.layers():
         layer = _taken(candidates, _best_of(candidates[1], candidates[2], size))
         done = space.is_done(layer[0])
         finished.append(_taken(layer, done))
@@ -298,8 +305,9 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> Any:
         actions = np.argpartition(-sums, width - 1, axis=1)[:, :width].ravel()
         rows = np.repeat(np.arange(len(states)), width)
         at = np.flatnonzero(sums[rows, actions] > -np.inf)
-        rows, actions = rows[at], actions[at]
-        waiting.add(space.step(states.take(rows), actions), places[rows], sums[rows, actions])
+        rows = rows[at]
+        actions = actions[at]
+        agenda.add(space.step(states.take(rows), actions), places[rows], sums[rows, actions])
     states, places, totals = _joined(finished)
     return states.take(_best_of(places, totals, 1))
 
@@ -316,10 +324,18 @@ def _best_of(places: Ints, totals: Floats, size: int) -> Ints:
 # -- roll-in --------------------------------------------------------------------------------------
 
 
+class RollIn(NamedTuple):
+    """What a policy runs through."""
+
+    decisions: Decisions  # the states with the costs of their actions, N
+    examples: Ints  # the example of each decision, (N,)
+    losses: Floats  # of the outputs, one for each example
+
+
 def roll_in(
     space: Space, policy: Mixture, examples: Ints, seed: int, ties: str, costs_of: Costs | None
-) -> tuple[Decisions, Ints, Floats]:
-    """Decisions that a policy runs through (N), the example of each, and the losses of examples.
+) -> RollIn:
+    """The decisions that a policy runs through, and the losses of its outputs.
 
     The space has gold outputs. The seed says which policy of a mixture decides where; see
     ``targets_of`` for ``ties``, and ``COSTS`` for ``costs_of``.
@@ -328,7 +344,8 @@ def roll_in(
 
     def callback(states: Any, features: Features, optimal: Floats, gold_action: Ints) -> None:
         cost = optimal if costs_of is None else costs_of(space, policy, seed, states)
-        counts, cells = np.diff(features.begins), _cells(features.begins)
+        counts = np.diff(features.begins)
+        cells = _cells(features.begins)
         shape = (len(states), int(counts.max(initial=1)), -1)  # rows (R, A) of cells (B, C)
         tables = (cost, targets_of(cost, gold_action, ties))
         cells_of_rows = (table.reshape(shape)[cells] for table in tables)
@@ -338,7 +355,8 @@ def roll_in(
     rows, *beside = zip(*parts, strict=True)
     costs, targets, counts, owners = map(np.concatenate, beside)
     begins = np.concatenate(([0], np.cumsum(counts)))
-    return Decisions(vstack(rows, format="csr"), costs, targets, begins), owners, losses
+    decisions = Decisions(vstack(rows, format="csr"), costs, targets, begins)
+    return RollIn(decisions, owners, losses)
 
 
 def new_models(
@@ -373,19 +391,22 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
     if not hasattr(space, "keys"):
         must = 'costs="expected" needs a space over labels, whose states can be compared'
         raise InputError("Searn", must, remedy='Use costs="sampled" or "optimal"')
-    count, layers = len(states), []
+    count = len(states)
+    layers = []
     learned = (Mixture(0.0, (1.0,), (models,), policy.folds) for models in policy.models)
     pairs = zip((policy.optimal, *policy.weights), (Mixture(), *learned), strict=True)
     shares, policies = zip(*(pair for pair in pairs if pair[0] > 0), strict=True)
-    waiting = _Agenda(states, np.arange(count))
-    for batch, entries in waiting.layers():
+    agenda = _Agenda(states, np.arange(count))
+    for batch, entries in agenda.layers():
         keys = np.column_stack((batch.examples, space.keys(batch)))
         _, first, node = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         nodes = batch.take(first)
-        done, losses = space.is_done(nodes), np.zeros(len(first))
+        done = space.is_done(nodes)
+        losses = np.zeros(len(first))
         if done.any():
             losses[done] = space.losses(nodes.take(done))
-        going, followers = nodes.take(~done), []
+        going = nodes.take(~done)
+        followers = []
         if len(going):
             features = features_of(space, going)
             best = optimal_actions(*space.costs(going)) if policy.optimal > 0 else None
@@ -393,7 +414,7 @@ def _expected_losses(space: Space, policy: Mixture, states: Any, seed: int) -> F
                 actions = sampled_actions(member, features, best, np.zeros(len(going)))
                 followers.append(count + np.arange(len(going)))
                 count += len(going)
-                waiting.add(space.step(going, actions), followers[-1])
+                agenda.add(space.step(going, actions), followers[-1])
         layers.append((entries, np.asarray(node).ravel(), ~done, followers, losses))
     value = np.zeros(count)
     for entries, node, is_open, followers, losses in reversed(layers):

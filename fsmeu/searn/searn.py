@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -26,10 +26,22 @@ from fsmeu.learning.saving import first_use, load, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.progress import Progress, check_progress
 from fsmeu.searn import features
-from fsmeu.searn import search as searches
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
-from fsmeu.searn.search import COSTS, Mixture, beam, greedy, interpolated, roll_in, sampled
+from fsmeu.searn.search import (
+    COSTS,
+    Costs,
+    Mixture,
+    Rule,
+    beam,
+    greedy,
+    interpolated,
+    interpolation_rule,
+    iterations_of,
+    new_models,
+    roll_in,
+    sampled,
+)
 from fsmeu.searn.spaces import OWN_METHODS, CustomSpace
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
@@ -69,7 +81,8 @@ class TrainingState(BaseEstimator):  # type: ignore[misc]
 
     def check(self, folds: Ints) -> None:
         """Refuses parts that do not belong together by any exception, given each example's fold."""
-        shares, models = (self.policy.optimal, *self.policy.weights), self.policy.models
+        shares = (self.policy.optimal, *self.policy.weights)
+        models = self.policy.models
         most = int(folds.max()) + 2 if folds.any() else 1  # one for each fold, and that of all
         fits = (
             len(self.policy.weights) == len(models) == len(self.reports),
@@ -92,7 +105,8 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     if not isinstance(sentences, features.HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
         raise InputError("Searn", must, remedy="Leave checkpoint out")
-    matrix, chunks = sentences.matrix, sentences.segments
+    matrix = sentences.matrix
+    chunks = sentences.segments
     parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
     learner = given_learner(parameters["learner"], "Searn")
     settings: dict[str, Any] = getattr(learner, "get_params", dict)()
@@ -142,6 +156,50 @@ _BEAM = 10  # partial outputs that are held where scores are logarithms of proba
 _HELD_OUT = 10  # one of so many sentences is development data where none are given
 
 
+class _Plan(NamedTuple):
+    """What all iterations of a training share."""
+
+    search: Any  # the space over the training sentences, with gold outputs
+    examples: Ints  # the numbers of the sentences that are trained on
+    jobs: int  # models that are learned at once
+    influence: float  # the probability of the optimal policy at which training ends
+    iterations: int  # the greatest number of them
+    learner: Any
+    beta: Rule  # the weight of a new policy
+    ties: str  # which of several optimal actions are learned
+    costs: Costs | None  # of actions; None for those of the optimal policy
+
+
+def _iterate(plan: _Plan, trained: TrainingState, callback: Progress) -> bool:
+    """Whether an iteration adds a policy to those of ``trained``: its weight is above 0."""
+    began = time.perf_counter()
+    policy = trained.policy
+    number = len(trained.reports)
+    note = f"iteration {number + 1} of {plan.iterations}"
+    sequence = np.random.SeedSequence((trained.seed, number))
+    seed = int(sequence.generate_state(1, np.uint64)[0])
+    seen = roll_in(plan.search, policy, plan.examples, seed, plan.ties, plan.costs)
+    callback((number + 0.5) / plan.iterations, note)
+    with_folds = number + 1 < plan.iterations and policy.folds.any()  # else no more is rolled in
+    folds = int(policy.folds.max()) + 1 if with_folds else 0
+    fold_of = policy.folds[seen.examples]
+    models = new_models(plan.learner, seen.decisions, fold_of, folds, plan.jobs, seed)
+    weight = plan.beta(policy, models)
+    if weight == 0:
+        return False
+    trained.policy = interpolated(policy, weight, models)
+    report = {
+        "beta": weight,
+        "optimal": trained.policy.optimal,
+        "loss": float(seen.losses.mean()),
+        "decisions": float(len(seen.decisions)),
+        "seconds": time.perf_counter() - began,
+    }
+    trained.reports.append(report)
+    callback((number + 1) / plan.iterations, note)
+    return True
+
+
 @register
 @dataclass(eq=False, repr=False)
 class Searn(BaseEstimator):  # type: ignore[misc]
@@ -166,9 +224,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         beta: the weight of a new policy: a number from (0, 1], where 1 is policy iteration;
             "theory", 1 / T^3 for sentences of up to T decisions (Theorem 2); or "search", the one
             of least loss on development data.
-        iterations: the greatest number of iterations; None for as many as it takes until the
-            optimal policy has lost its influence.
-        influence: the probability of the optimal policy at which it has.
+        iterations: the greatest number of iterations; None for as many as ``influence`` needs.
+        influence: training ends when the probability of the optimal policy is this or less, and
+            not 0.
         costs: which policy decides after an action, for its cost: "optimal", the optimal one goes
             on; "expected", the current policy does, and the expected loss counts; "sampled", the
             same by one sample of the policy for each action.
@@ -256,44 +314,17 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         inputs, ys = self._read(space, X, y)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
-        bind = partial(self._loss, ys)
-        search = self.space_.over(inputs, ys, bind, engine=self.engine)
-        examples, loss_of = np.arange(len(ys)), None
-        if self.beta == "search":
-            examples, loss_of = self._development_loss(search, bind, examples, X_dev, y_dev)
-        longest = int(self.space_.longest_search(inputs))
-        jobs = check_int(where, "n_jobs", self.n_jobs)
-        influence = number_between(where, "influence", self.influence, 0, 1)
-        most = searches.iterations_of(self.iterations, self.beta, influence, longest, where)
-        learner = given_learner(self.learner, where)
-        beta = searches.interpolation_rule(self.beta, where, longest, loss_of)
-        ties = one_of(where, "ties", self.ties, ("gold", "all"))
-        costs = COSTS[one_of(where, "costs", self.costs, COSTS)]
-        trained = self._begun(search, inputs, ys, examples)
+        plan = self._plan(inputs, ys, X_dev, y_dev)
+        trained = self._begun(plan, inputs, ys)
         bar: Any = nullcontext(check_progress(where, progress))
         if check_bool(where, "verbose", self.verbose):
-            bar = progress_bar(most)
+            bar = progress_bar(plan.iterations)
         with bar as callback:
-            for number in range(len(trained.reports), most):
-                policy, began = trained.policy, time.perf_counter()
-                if number and 0 < policy.optimal <= influence:
-                    break  # the optimal policy has lost its influence, little by little
-                sequence = np.random.SeedSequence((trained.seed, number))
-                seed = int(sequence.generate_state(1, np.uint64)[0])
-                decisions, owners, losses = roll_in(search, policy, examples, seed, ties, costs)
-                callback((number + 0.5) / most, f"iteration {number + 1} of {most}")
-                with_folds = number + 1 < most and policy.folds.any()  # else no more is rolled in
-                folds = int(policy.folds.max()) + 1 if with_folds else 0
-                example_folds = policy.folds[owners]
-                models = searches.new_models(learner, decisions, example_folds, folds, jobs, seed)
-                weight = beta(policy, models)
-                if weight == 0:
+            for number in range(len(trained.reports), plan.iterations):
+                if number and 0 < trained.policy.optimal <= plan.influence:
                     break
-                trained.policy = interpolated(policy, weight, models)
-                report = {"beta": weight, "optimal": trained.policy.optimal}
-                report |= {"loss": float(losses.mean()), "decisions": float(len(decisions))}
-                trained.reports.append({**report, "seconds": time.perf_counter() - began})
-                callback((number + 1) / most, f"iteration {number + 1} of {most}")
+                if not _iterate(plan, trained, callback):
+                    break
                 self._keep(trained)
                 if self.checkpoint is not None:
                     save(trained, self.checkpoint)
@@ -302,7 +333,31 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self._keep(trained)
         return self
 
-    def _begun(self, search: Any, inputs: Any, ys: Any, examples: Ints) -> TrainingState:
+    def _plan(self, inputs: Any, ys: Any, X_dev: Any, y_dev: Any) -> _Plan:
+        """What all iterations share, after a check of the parameters."""
+        where = type(self).__name__
+        bind = partial(self._loss, ys)
+        search = self.space_.over(inputs, ys, bind, engine=self.engine)
+        examples = np.arange(len(ys))
+        loss_of = None
+        if self.beta == "search":
+            examples, loss_of = self._development_loss(search, bind, examples, X_dev, y_dev)
+        longest = int(self.space_.longest_search(inputs))
+        jobs = check_int(where, "n_jobs", self.n_jobs)
+        influence = number_between(where, "influence", self.influence, 0, 1)
+        return _Plan(
+            search=search,
+            examples=examples,
+            jobs=jobs,
+            influence=influence,
+            iterations=iterations_of(self.iterations, self.beta, influence, longest, where),
+            learner=given_learner(self.learner, where),
+            beta=interpolation_rule(self.beta, where, longest, loss_of),
+            ties=one_of(where, "ties", self.ties, ("gold", "all")),
+            costs=COSTS[one_of(where, "costs", self.costs, COSTS)],
+        )
+
+    def _begun(self, plan: _Plan, inputs: Any, ys: Any) -> TrainingState:
         """The state of training of the checkpoint, if there is one, else of no iteration yet."""
         read = {k: v for k, v in self.get_params(deep=False).items() if k not in INFERENCE_PARAMS}
         mark = "" if self.checkpoint is None else fingerprint(read, inputs, ys)
@@ -314,7 +369,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
                 must = f"the checkpoint {self.checkpoint} must be of the same parameters and data"
                 raise InputError("Searn", must, remedy="Remove it to train anew")
         seed = _seed(self.random_state) if trained is None else trained.seed
-        parts = min(check_int(type(self).__name__, "folds", self.folds), len(examples))
+        parts = min(check_int(type(self).__name__, "folds", self.folds), len(plan.examples))
         folds = np.empty(len(ys), np.int64)  # of equal sizes up to one, drawn at random
         order = np.random.default_rng((seed, 0xF01D)).permutation(len(ys))
         folds[order] = np.arange(len(ys)) % max(1, parts)
@@ -322,8 +377,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             trained = trained or TrainingState(Mixture(folds=folds), seed, mark)
             trained.check(folds)
             for model in chain(*trained.policy.models):
-                for batch in (examples[:2], examples[:3]):  # what broadcasts to one fails
-                    greedy(search, Mixture(0.0, (1.0,), ([model],)), batch)
+                for batch in (plan.examples[:2], plan.examples[:3]):  # what broadcasts to one fails
+                    greedy(plan.search, Mixture(0.0, (1.0,), ([model],)), batch)
         return trained
 
     def _development_loss(
@@ -355,7 +410,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
     def _loss(self, ys: Any, labels: Sequence[Any], stream: int | None = None) -> Loss:
         """The loss whose k-th label stands for the k-th of these, of one of two streams of ys."""
-        where, names = type(self).__name__, [label_name(label) for label in labels]
+        where = type(self).__name__
+        names = [label_name(label) for label in labels]
         loss = self.loss
         given: Iterator[Any] = chain(*ys)
         if stream is not None:
@@ -383,7 +439,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         where = type(self).__name__
         (inputs,) = self._read(self.space_, X)
-        search, examples = self.space_.over(inputs), np.arange(len(inputs))
+        search = self.space_.over(inputs)
+        examples = np.arange(len(inputs))
         policy = Mixture(0.0, tuple(self.weights_), tuple([model] for model in self.models_))
         size = _BEAM if all(model.probabilistic for model in self.models_) else 1
         size = size if self.beam is None else check_int(where, "beam", self.beam)

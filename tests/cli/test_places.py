@@ -29,9 +29,8 @@ WRITING = {
     "score": "score hamming r.jsonl -o {}/x.csv",
     "score, plot": "score hamming r.jsonl --plot {}/x.svg",
     "train": "train t.conll -o {}/x.npz",
-    "train, plot": "train t.csv --online --plot {}/x.svg",
+    "train, plot": "train t.csv -o m.npz --test t.csv --plot {}/x.svg",
     "predict": "predict m.npz t.conll -o {}/x.conll",
-    "gallery": "gallery hamming {}/x",
     "demo": "demo -o {}/x",
 }
 
@@ -53,14 +52,6 @@ def test_folders_that_are_not_there_are_not_made(fsmeu, material, line):
     ran = fsmeu(*line.format("some/new").split())
     ran.is_refused("the folder some/new must exist", "mkdir -p some/new")
     assert set(material.rglob("*")) == before
-
-
-def test_a_gallery_is_a_folder(fsmeu, material):
-    fsmeu("gallery", "hamming", "x.html").is_refused("FOLDER: it must name a folder", "x.html")
-    assert not (material / "x.html").exists()
-    assert fsmeu("gallery", "hamming", "shown").code == 0
-    assert (material / "shown" / "index.html").is_file()
-    assert fsmeu("gallery", "hamming", "shown").code == 0  # over the one of before
 
 
 def test_the_package_is_run_as_the_command(tmp_path):

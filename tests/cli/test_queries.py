@@ -138,7 +138,6 @@ def test_only_the_most_probable_are_shown(fsmeu):
     [
         ([*LEVELS, "--plot"], "x.svg", ""),
         (["draw", "fscore", "--n", 1, "-o"], "x.png", "work without it"),
-        (["train", "--online", "t.csv", "--plot"], "x.png", ".csv and .json work without it"),
     ],
 )
 def test_without_matplotlib(fsmeu, tmp_path, monkeypatch, words, file, instead):

@@ -88,10 +88,8 @@ fsmeu
   expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
   expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
   expect fscore 00 --probs 0,0 --given broken.fst => --given
-  gallery hamming bad.loss => FOLDER: it must name a folder
   demo -o x.gif => the format must be one of svg
   demo -o / => must be a file
-  gallery hammming new => Did you mean 'hamming'?
   draw -f fst fscore --n 2 => not written to a terminal
 draw -f fst {} -o /dev/null
   fscore --n 3 --z 01 => n = 3 | length 2
@@ -224,10 +222,10 @@ train t.csv -o m.npz
 train
   fscor t.csv -o m.npz => 'fscore'
   fscore jaccard t.csv -o m.npz => one loss and one FILE
-  fscore t.csv --online => it takes no loss
+  fscore t.csv -o m.npz -c FOFOClassifier => it takes no loss
   t.csv => --output
   -o m.npz => FILE
-  t.conll -o m.npz --online => --online | tagger
+  t.conll -o m.npz -c FOFOClassifier => --classifier | tagger
   /dev/zero -o /dev/null => at most
   /proc/self/mem -o m => svmlight file /proc/self/mem: the file cannot be read (Input/output error)
   t.csv -o m --label DIGITS => a column is one of 1 to 5
@@ -236,35 +234,22 @@ predict
   none.npz t.csv => none.npz
   t.csv t.csv => save
   blank.npz t.csv => trained
-train t.csv -o m.npz ; train --online t.csv --shuffles 2
+train t.csv -o m.npz
   --label size => a, b, c, d, kind | size
   --test none.csv => none.csv
-train {} -o m.npz ; train --online {}
+train {} -o m.npz
   none.csv => none.csv
   folder => folder
-train --online t.csv --shuffles 2
-  -c DTAClassifier => an online learner
-  -c OFOClassifier -c OFOClassifier => once
-  -c OFOClassifier:steps=2 => 'step'
-  -c OFOClassifier --set gamma_scale=2 => a parameter must be one of
+train t.csv -o m.npz -c OFOClassifier
+  --set steps=2 => 'step'
+  --set gamma_scale=2 => a parameter must be one of
   --pos-label 7 => --pos-label must be one of the classes 0, 1 | 7
   --set pos_label=1 => --pos-label
-  --plot curves.gif => .png | curves.gif
-  -c OFOClassifier -c FOFOClassifier --output m.npz => one learner
-  --shuffles -1 => Invalid value for '--shuffles'
-  --passes 0 => Invalid value for '--passes'
   --set random_state=-1 => --set: random_state must be a whole number
-  --plot folder.png => must be a file | folder.png
-  --output folder.png => must be a file | folder.png
-  --plot t.csv/c.csv => t.csv
-  --output t.csv/m.npz => t.csv
-train --online
-  nan.npz => labels must be finite
-  table.npz => one label
-  two.npz --test other.npz => 0 or 1 | 2
-  two.npz --test table.npz => one label
+train -o m.npz -c FOFOClassifier
+  nan.npz => NaN
+  table.npz => 1d array | (90, 2)
   two.npz --test narrow.npz => 4 features | 2 features
-  two.npz --test gaps.npz => NaN
 train --input-format conll t.txt -o m
   --set bta=1 => Did you mean 'beta'
   --set loss=hamming => is given by LOSS

@@ -1,7 +1,5 @@
 """`fsmeu train` and `predict`: files in, models out; online, the figures of the listings."""
 
-import csv
-import json
 import subprocess
 
 import numpy as np
@@ -11,11 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
 from fsmeu.cli import predict as models
-from fsmeu.learning.online import FOFOClassifier, OnlineClassifier
-from fsmeu.learning.saving import estimators, load
+from fsmeu.learning.online import FOFOClassifier
+from fsmeu.learning.saving import load
 from tests.cli.conftest import PROGRAM
 from tests.learning.online import transcript
-from tests.support.examples import WRITERS, X, Y, as_csv, as_npz, as_svmlight
+from tests.support.examples import WRITERS, X, Y, as_csv, as_svmlight
 
 TRAIN, TEST = slice(0, 60), slice(60, 90)
 
@@ -107,8 +105,6 @@ def test_every_registered_classifier_is_listed(fsmeu):
     assert {"DTAClassifier", "EUMClassifier", "ExampleWiseClassifier"} <= set(names)
     assert names == sorted(names)
     assert "EUMClassifier" in fsmeu("train", "--list").out
-    listed = {row["name"] for row in fsmeu("train", "--online", "--list", "--json").json}
-    assert listed == {name for name in names if issubclass(estimators()[name], OnlineClassifier)}
 
 
 def test_examples_of_another_kind(fsmeu, tmp_path, model):
@@ -164,7 +160,6 @@ def test_files_of_examples(fsmeu, keep, tmp_path, name):
     else:
         keep(name, content)
     fsmeu("train", path, "-o", tmp_path / "m.npz").is_refused(*parts)
-    fsmeu("train", "--online", path).is_refused(*parts)
 
 
 def f_two(y, z):
@@ -238,116 +233,31 @@ def files(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("ending", WRITERS)
-def test_file_order(fsmeu, tmp_path, ending):
-    """Without shuffles FOFO's online F is that of the listing, which knows n in advance."""
-    WRITERS[ending](tmp_path / f"t.{ending}", X, Y)
-    told = fsmeu("train", "--online", tmp_path / f"t.{ending}", "--shuffles", 0, "--json").json
-    predicted, _, _ = transcript.fofo(X, Y.tolist())
-    (row,) = told["learners"]
-    assert row["learner"] == "FOFOClassifier"
-    assert row["online"] == {"mean": pytest.approx(f1_score(Y, predicted)), "sd": None}
-    assert row["test"] is None
-    assert row["examples_per_second"] > 0
-    assert (told["examples"], told["features"], told["positive"]) == (90, 4, int(Y.sum()))
+ONLINE = {
+    "FOFOClassifier --set step=0.5 --set gamma_scale=16": ({"c": 0.5, "scale": 16}, "F1"),
+    "FOFOClassifier --set measure=jaccard": ({}, "Jaccard"),
+}
 
 
-def orders(count, shuffles, seed, passes=1):
-    for k in range(shuffles):
-        random = np.random.default_rng((seed, k))
-        yield np.concatenate([random.permutation(count) for _ in range(passes)])
-
-
-def test_shuffles_and_learners(fsmeu, files, monkeypatch):
-    """Each pass is shuffled anew; examples come in pieces, which changes nothing."""
-    monkeypatch.setattr("fsmeu.learning.online.STREAMED_EXAMPLES", 16)
-    named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
-    options = [*named, "--set", "step=0.5", "--set", "random_state=7"]
-    options += ["--shuffles", 3, "--passes", 2]
-    told = fsmeu("train", "--online", files / "train.csv", *options, "--json").json
-    fofo, ofo = [], []
-    for order in orders(60, 3, 7, 2):
-        rows, labels = X[order], Y[order]
-        fofo.append(f1_score(labels, transcript.fofo(rows, labels.tolist(), c=0.5, scale=16)[0]))
-        ofo.append(f1_score(labels, transcript.ofo(rows, labels.tolist(), c=0.5)))
-    for row, wanted in zip(told["learners"], (fofo, ofo), strict=True):
-        assert row["online"]["mean"] == pytest.approx(np.mean(wanted))
-        assert row["online"]["sd"] == pytest.approx(np.std(wanted, ddof=1))
-    assert [row["learner"] for row in told["learners"]] == [named[1], named[3]]
-    assert [row["measure"] for row in told["learners"]] == ["F1", "F1"]
-    shown = fsmeu("train", "--online", files / "train.csv", *options)
-    assert f"{np.mean(ofo):.4f} ± {np.std(ofo, ddof=1):.4f}" in shown.out
-    assert shown.err == ""
-
-
-def test_offline(fsmeu, files):
-    """--test measures each learner after its order; --output keeps that of the first order."""
-    options = ["-c", "FOFOClassifier", "--shuffles", 2, "--test", files / "test.csv"]
-    options += ["--output", files / "m.npz", "--set", "measure=jaccard"]
-    (row,) = fsmeu("train", "--online", files / "train.csv", *options, "--json").json["learners"]
-    values = []
-    for order in orders(60, 2, 0):
-        rows, labels = X[TRAIN][order], Y[TRAIN][order]
-        _, threshold, weights = transcript.fofo(rows, labels.tolist())
-        chances = [transcript.sigmoid(weights @ np.append(x, 1)) for x in X[TEST]]
-        values.append(jaccard_score(Y[TEST], np.array(chances) >= threshold))
-    assert row["measure"] == "Jaccard"
-    assert row["test"]["mean"] == pytest.approx(np.mean(values))
-    assert row["test"]["sd"] == pytest.approx(np.std(values, ddof=1))
-    kept = load(files / "m.npz")
-    assert isinstance(kept, FOFOClassifier)
-    assert jaccard_score(Y[TEST], kept.predict(X[TEST])) == pytest.approx(values[0])
-    printed = fsmeu("predict", files / "m.npz", files / "test.csv").out.split()
-    assert [int(one) for one in printed] == kept.predict(X[TEST]).tolist()
-
-
-def test_files_of_curves(fsmeu, files):
-    """A curve holds F1 of the predictions so far."""
-    both = ("OFOClassifier", "OnlineLogisticClassifier")
-    command = ["train", "--online", files / "train.csv", "-c", both[0], "-c", both[1]]
-    for ending in ("csv", "json"):
-        assert fsmeu(*command, "--shuffles", 2, "--plot", files / f"c.{ending}").code == 0
-    lines = list(csv.DictReader((files / "c.csv").read_text().splitlines()))
-    whole = json.loads((files / "c.json").read_text())
-    assert whole["seen"] == list(range(1, 61))
-    assert len(lines) == 2 * 2 * 60
-    for row, name in zip(whole["learners"], both, strict=True):
-        assert row["learner"] == name
-        for k in (1, 2):
-            mine = [one for one in lines if one["learner"] == name and one["order"] == str(k)]
-            assert [int(one["examples"]) for one in mine] == whole["seen"]
-            assert [float(one["value"]) for one in mine] == whole["curves"][name][k - 1]
-        ends = [curve[-1] for curve in whole["curves"][name]]
-        assert row["online"]["mean"] == pytest.approx(np.mean(ends))
-    for order, curve in zip(orders(60, 2, 0), whole["curves"][both[0]], strict=True):
-        labels = Y[TRAIN][order]
-        z = transcript.ofo(X[TRAIN][order], labels.tolist())
-        some = range(1, 61)
-        wanted = [f1_score(labels[:t], z[:t], zero_division=0) for t in some]
-        assert curve == pytest.approx(wanted)
-
-
-def test_one_class_against_all_others(fsmeu, tmp_path):
-    """It is named, as a number or a text; of two, the rarer is meant."""
-    labels = np.where(Y == 1, 2, np.arange(90) % 2 * 2 + 1)
-    as_npz(tmp_path / "t.npz", X, labels)
-    as_npz(tmp_path / "none.npz", X[labels != 2], labels[labels != 2])
-    as_csv(tmp_path / "t.csv", X, np.array(["spam", "ham"])[Y])
-    options = ["--shuffles", 0, "--json"]
-    three = ["train", "--online", tmp_path / "t.npz", *options]
-    two = ["train", "--online", tmp_path / "t.csv", *options]
-    fsmeu(*three).is_refused("two classes", "3: 1, 2, 3", "--pos-label")
-    for words, positive in (
-        ([*three, "--pos-label", "2"], Y),
-        ([*three, "--pos-label", "2.0", "--test", tmp_path / "none.npz"], Y),
-        ([*two, "--pos-label", "ham"], Y),
-        ([*two, "--pos-label", "spam"], 1 - Y),
-        (two, Y),
-    ):
-        (row,) = fsmeu(*words).json["learners"]
-        predicted, _, _ = transcript.fofo(X, positive.tolist())
-        assert row["online"]["mean"] == pytest.approx(f1_score(positive, predicted))
-        assert row["test"] is None or row["test"]["mean"] == 0
+@pytest.mark.parametrize("words", ONLINE)
+def test_online_learners_are_measured_before_labels_are_used(fsmeu, files, words):
+    """On the file to train with, example by example; on the file to test with, at the end."""
+    settings, measure = ONLINE[words]
+    command = ["train", files / "train.csv", "-o", files / "m.npz", "-c", *words.split()]
+    found = fsmeu(*command, "--test", files / "test.csv", "--json").json
+    labels = Y[TRAIN].tolist()
+    predicted, threshold, weights = transcript.fofo(X[TRAIN], labels, **settings)
+    score = {"F1": f1_score, "Jaccard": jaccard_score}[measure]
+    assert found["online"] == {measure: pytest.approx(score(labels, predicted))}
+    probabilities = [transcript.sigmoid(weights @ np.append(x, 1)) for x in X[TEST]]
+    decided = np.array(probabilities) >= threshold
+    assert found["test"]["F1"] == pytest.approx(f1_score(Y[TEST], decided))
+    shown = fsmeu(*command)
+    assert f"online {measure}" in shown.out
+    assert f"{score(labels, predicted):.4f}" in shown.out
+    saved = load(files / "m.npz")
+    assert isinstance(saved, FOFOClassifier)
+    assert saved.predict(X[TEST]).tolist() == decided.astype(int).tolist()
 
 
 # -- SEARN on columns -----------------------------------------------------------------------------

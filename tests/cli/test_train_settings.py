@@ -14,7 +14,7 @@ from tests.support.examples import X, Y, as_csv
 BOTH = [[], ["-c", "FOFOClassifier"], ["-c", "MaxExpectedFClassifier", "--set", "restarts=2"]]
 
 
-@pytest.mark.parametrize("words", [*BOTH, ["--online", "--shuffles", 1]], ids=str)
+@pytest.mark.parametrize("words", BOTH, ids=str)
 def test_the_positive_class(fsmeu, tmp_path, words):
     """It is the one of --pos-label, else the rarer, which is told; predict reads it in the file."""
     names = np.array(["ok", "fraud"])[Y]
@@ -33,8 +33,7 @@ def test_the_positive_class(fsmeu, tmp_path, words):
         shown = fsmeu("predict", tmp_path / "m.npz", tmp_path / "test.csv", "--json").json
         wanted = f1_score(names[TEST], shown["classes"], pos_label=positive)
         assert shown["measures"]["F1"] == pytest.approx(wanted)
-        if "--online" not in words:
-            assert ran.json["test"]["F1"] == pytest.approx(wanted)
+        assert ran.json["test"]["F1"] == pytest.approx(wanted)
         model = load(tmp_path / "m.npz")
         told = fsmeu(
             "predict", tmp_path / "m.npz", tmp_path / "test.csv", "--probabilities", "--json"
@@ -67,7 +66,6 @@ def learned(path):
         ["-c EUMClassifier --set estimator=MaxExpectedFClassifier --set calibration=sigmoid"],
         ["-c ExampleWiseClassifier --set estimator=EUMClassifier"],
         ["-c MaxExpectedUtilityClassifier --set batch_size=20 --set restarts=1 --set max_iter=5"],
-        ["--online -c FOFOClassifier --shuffles 2"],
     ],
     ids=str,
 )

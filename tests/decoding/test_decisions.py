@@ -38,21 +38,17 @@ def best_of(name, of_y, n=4):
     return better(values)
 
 
-@pytest.mark.parametrize("method", ["auto", "viterbi", "marginal", "nbest", "exhaustive"])
+@pytest.mark.parametrize("method", ["auto", "marginal", "nbest", "exhaustive"])
 @pytest.mark.parametrize("kind", ["independent", "chain"])
 @pytest.mark.parametrize("name", MEASURES)
 def test_bounds_hold_the_best_value(name, kind, method):
     for seed in range(4):
         model, of_y = drawn(kind, seed)
-        try:
-            decision = fsmeu.decode(name, model, method=method)
-        except fsmeu.InputError:
-            continue  # the method does not apply
+        decision = fsmeu.decode(name, model, method=method)
         best = best_of(name, of_y)
         assert decision.lower <= best <= decision.upper
         assert decision.gap == decision.upper - decision.lower
-        if decision.exact:
-            assert decision.gap <= 1e-8
+        assert decision.gap <= 1e-8 or not decision.exact
 
 
 def test_bounds_with_few_states_kept_are_those_of_the_file():

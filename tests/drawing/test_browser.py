@@ -17,9 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import fsmeu
-from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
 from fsmeu.drawing.plots import save_plot
-from fsmeu.losses.loss import read_spec
 
 F1 = fsmeu.load("fscore")
 # Contrast as WCAG defines it, the least of several selectors, and how light the page is.
@@ -61,14 +59,10 @@ const out = [...document.querySelectorAll("body *")].filter((e) =>
   e.getBoundingClientRect().right > innerWidth + 1 && !scrolls(e.parentElement));
 return [document.documentElement.scrollWidth, out.map((e) => e.outerHTML.slice(0, 80))];
 """
-NAMES = ("fscore", "hamming", "zero_one", "transitions")
-WORDS = {
-    "index.html": ["body", "figure text", "figure path", "pre", "p", ".chip.any"],
-    "explore-fscore.html": [
-        *("h1", "#summary", "h2", "#about", "th", "#value", "label"),
-        *(".node text", ".node text[font-weight]", ".edge text"),
-    ],
-}
+READ = [
+    *("h1", "#summary", "h2", "#about", "th", "#value", "label"),
+    *(".node text", ".node text[font-weight]", ".edge text"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -384,80 +378,25 @@ def test_drawings_as_pages(show):
 
 @pytest.fixture(scope="module")
 def page(browser, tmp_path_factory):
-    path = tmp_path_factory.mktemp("gallery") / "index.html"
-    exhibits = anchored([exhibit(read_spec(name)) for name in NAMES])
-    path.write_text(gallery_page(exhibits), encoding="utf-8")
-    for one in exhibits:
-        one.page.save(path.parent / one.file)
-    browser.get_log("browser")
+    """The page about the F-score."""
+    path = fsmeu.explore(F1).save(tmp_path_factory.mktemp("page") / "fscore.html")
     browser.get(path.as_uri())
     return Tab(browser)
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("zero", {"zero_one"}),
-        ("additive", {"hamming", "transitions"}),
-        ("confusion table utility", {"fscore"}),
-        ("nothing of the kind", set()),
-        ("", set(NAMES)),
-    ],
-)
-def test_losses_are_found_by_words(page, words, found):
-    """Articles, rows of the overview and headings of empty groups come and go together."""
-
-    def shown(selector, attribute="id"):
-        return [e.get_attribute(attribute) for e in page.all(selector) if e.is_displayed()]
-
-    field = page.find("#seek")
-    field.clear()
-    field.send_keys(words, " ")
-    assert set(shown("article")) == found
-    assert set(shown("#overview tbody tr", "data-of")) == found
-    assert bool(shown("h2.group")) == bool(found)
-    field.clear()
-    field.send_keys(" ")
-
-
-def test_links_lead_to_the_losses_and_pages_about_them(page):
-    assert all(picture.size["height"] > 50 for picture in page.all("figure svg"))
-    for link in page.all("#overview a"):
-        target = link.get_attribute("href").partition("#")[2]
-        assert page.find(f"#{target}").tag_name == "article"
-    here, links = page.driver.current_url, [a.get_attribute("href") for a in page.all(".use a")]
-    for link, name in zip(sorted(links), sorted(NAMES), strict=True):
-        page.driver.get(link)
-        assert page.text("title").endswith(name)
-    page.driver.get(here)
-    assert page.driver.get_log("browser") == []
-
-
-@pytest.fixture(params=WORDS)
-def either(page, request):
-    """The gallery, or a page to explore a loss in; its name."""
-    here = page.driver.current_url
-    page.driver.get(here.replace("index.html", request.param))
-    yield request.param
-    page.driver.get(here)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_can_be_read(page, either, scheme):
+def test_colours_can_be_read(page, scheme):
     """In both schemes text stands out from its ground as WCAG asks (4.5 to 1)."""
     with screen(page.driver, scheme=scheme):
-        light, worst = page.driver.execute_script(CONTRAST, WORDS[either])
+        light, worst = page.driver.execute_script(CONTRAST, READ)
     assert (light > 0.5) == (scheme == "light")
     assert worst >= 4.5
 
 
 @pytest.mark.parametrize("width", [390, 600, 1200])
-def test_no_window_needs_sideways_scrolling(page, either, width):
+def test_no_window_needs_sideways_scrolling(page, width):
     """Not the page as a whole, and nothing sticks out but what scrolls by itself."""
     with screen(page.driver, width):
         wide, outside = page.driver.execute_script(OUTSIDE)
-        empty = [cell.is_displayed() for cell in page.all("#overview td.empty")]
     assert wide <= width
     assert outside == []
-    assert (either != "index.html") == (empty == [])
-    assert width > 700 or not any(empty)

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score, hamming_loss
 
 import fsmeu
 from fsmeu.drawing.picture import Box, Line, distribution_picture
-from fsmeu.drawing.plots import plot_curves, plot_threshold, save_plot
+from fsmeu.drawing.plots import plot_threshold
 from fsmeu.errors import FsmeuError, InputError
 from tests import brute_force
 from tests.support.html import Page
@@ -23,8 +23,6 @@ P = [0.9, 0.5, 0.3]
 RANDOM = np.random.default_rng(0)
 SCORES = np.round(RANDOM.random(40), 1)  # with ties
 LABELS = RANDOM.random(40) < SCORES
-SEEN = [10, 20, 30]
-TABLE = [[0.1, 0.4, 0.5], [0.3, 0.2, 0.6], [0.2, 0.3, 0.7]]
 
 
 @pytest.fixture(autouse=True)
@@ -150,25 +148,14 @@ def test_bad_plots_are_refused():
     for arrays in (([], [], []), ([1.0], [1, 0], [1]), ([[1.0]], [[1]], [[1]])):
         with pytest.raises(InputError, match="for each example"):
             plot_threshold(F1, *arrays)
-    for curve, seen in ((TABLE, [1, 2]), ([TABLE], SEEN), ([], [])):
-        with pytest.raises(InputError, match="plot: "):
-            plot_curves({"a": curve}, seen)
-    for curves in ({}, {str(k): TABLE for k in range(22)}):
-        with pytest.raises(InputError, match="1 to 21 curves"):
-            plot_curves(curves, SEEN)
 
 
-def test_names_are_not_mathematics(tmp_path):
+def test_names_are_not_mathematics():
     loss = fsmeu.load("hamming", labels=["$x", "y_{"])
     model = fsmeu.models.Independent([[0.5, 0.5]], labels=["$x", "y_{"])
     axes = fsmeu.plot_hypotheses(loss, [["$x"], ["y_{"]], model)
     axes.figure.canvas.draw()
     assert axes.get_yticklabels()[0].get_text() == "y_{"
-    name = "FOFOClassifier:gamma_scale=$auto"
-    path = save_plot(tmp_path / "one.svg", lambda axes: plot_curves({name: TABLE}, SEEN, ax=axes))
-    assert path.read_text().startswith("<?xml")
-    legend = plot_curves({name: TABLE}, SEEN).get_legend()
-    assert not legend.get_texts()[0].get_parse_math()
 
 
 def on_curve(axes, x):
@@ -204,31 +191,6 @@ def test_decisions_that_are_no_threshold():
         assert axes.lines[1].get_xdata()[0] == pytest.approx(place)
         assert axes.lines[1].get_ydata()[0] == pytest.approx(f1_score(y, chosen))
         assert axes.get_xlabel() == "threshold on the score"
-
-
-def test_lines_are_means_and_bands_deviations():
-    axes = plot_curves({"one": TABLE, "two": TABLE[:1]}, SEEN, value="online F2")
-    means, spreads = np.mean(TABLE, axis=0), np.std(TABLE, axis=0, ddof=1)
-    assert [line.get_label() for line in axes.lines] == ["one", "two"]
-    assert axes.lines[0].get_xdata() == pytest.approx(SEEN)
-    assert axes.lines[0].get_ydata() == pytest.approx(means)
-    assert axes.lines[1].get_ydata() == pytest.approx(TABLE[0])
-    (band,) = axes.collections  # of one shuffle there is none
-    corners = band.get_paths()[0].vertices
-    heights = [corners[corners[:, 0] == x, 1] for x in SEEN]
-    assert [h.min() for h in heights] == pytest.approx(means - spreads)
-    assert [h.max() for h in heights] == pytest.approx(means + spreads)
-    assert axes.get_ylabel() == "online F2"
-
-
-def test_the_beginning_does_not_set_the_scale():
-    """The first values are of a few predictions."""
-    values = np.linspace(0.5, 0.6, 100)
-    values[:3] = 0.0
-    axes = plot_curves({"one": values}, np.arange(1, 101))
-    low, high = axes.get_ylim()
-    assert 0.45 < low < 0.51
-    assert 0.6 < high < 0.65
 
 
 # -- what people hold says what it is -------------------------------------------------------------

@@ -66,6 +66,7 @@ def test_texts_can_be_read_in_the_dark_scheme(drawing):
     """As WCAG asks (4.5 to 1), on the ground and on the state that they stand on."""
     found, areas = replaced(drawing.render("svg").decode())
     ground = "#ffffff"
+    assert sum(isinstance(shape, Text) for shape in drawing.picture.shapes) >= 5
     for shape in drawing.picture.shapes:
         if isinstance(shape, Box) and shape.fill != "none":
             ground = shape.fill

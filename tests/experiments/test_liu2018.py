@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
 from tests.experiments.conftest import ran
 from tests.learning.online.transcript import Learner
@@ -143,3 +145,27 @@ def test_omcsl_draws_in_proportion(baselines):
         shares.append(learner.predict_then_fit(np.zeros((1, 1)), [0])[0])
     first, second = math.exp(2 * 200 / 300), math.exp(2 * 20 / 110)
     assert np.mean(shares) == pytest.approx(first / (first + second), abs=0.03)
+
+
+BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
+
+
+@given(BITS, st.sampled_from([0.5, 1.0, 2.0]))
+@settings(max_examples=30)
+def test_every_prefix_is_measured(script, pairs, beta):
+    """The running measure is scikit-learn's of the predictions so far."""
+    z, y = (np.array(column) for column in zip(*pairs, strict=True))
+    ends = range(1, len(y) + 1)
+    wanted = [fbeta_score(y[:t], z[:t], beta=beta, zero_division=0) for t in ends]
+    assert script.running_measure(z, y, beta=beta) == pytest.approx(wanted)
+    wanted = [jaccard_score(y[:t], z[:t], zero_division=0) for t in ends]
+    assert script.running_measure(z, y, "jaccard") == pytest.approx(wanted)
+
+
+@given(st.integers(1, 1000), st.integers(1, 50))
+def test_places_end_with_the_total(script, total, most):
+    found = script.places(total, most)
+    assert len(found) == min(total, most)
+    assert found[0] >= 1
+    assert found[-1] == total
+    assert (np.diff(found) >= max(1, total // len(found))).all()

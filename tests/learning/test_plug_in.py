@@ -81,12 +81,15 @@ def test_thresholds_are_best_of_all(scored, name):
     assert value == pytest.approx(max(tried) if name in MEASURES else min(tried), abs=1e-12)
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1), st.integers(0, 3)), min_size=1))
+CASE = st.tuples(st.floats(0, 1), st.integers(0, 1), st.integers(0, 3))
+POSITIVE = st.tuples(st.floats(0, 1), st.integers(0, 1), st.integers(1, 3))
+
+
+@given(POSITIVE, st.lists(CASE))
 @settings(deadline=None, max_examples=60)
-def test_weights_are_repetitions(cases):
-    s, y, w = (np.array(column) for column in zip(*cases, strict=True))
-    if not w.sum():
-        return
+def test_weights_are_repetitions(first, others):
+    """At least one of the weights is not 0."""
+    s, y, w = (np.array(column) for column in zip(first, *others, strict=True))
     for name in ("balanced_accuracy", "g_tp_pr"):
         loss = fsmeu.load(name)
         once = best_threshold(loss, s.astype(float), y > 0, w.astype(float))

@@ -1,5 +1,6 @@
 """Sums of ratios of counts that are derived from a file, against its values of all tables."""
 
+from itertools import islice
 from random import Random
 
 import numpy as np
@@ -13,8 +14,6 @@ from fsmeu.losses.algebra.ratios import sum_of_ratios
 from tests.explore.programs import Family
 from tests.support.ratios import COUNTS, LOSSES, loaded
 
-RANDOM = [(f"random {seed}", {}) for seed in range(24)]
-
 
 def form_of(name, params):
     """The function of counts that a loss is; None for some of those that are written at random."""
@@ -24,15 +23,29 @@ def form_of(name, params):
     return fsmeu.loads("\n".join(["utility f", "labels 0 1", *lines])).confusion
 
 
+def has_ratios(name):
+    """Whether a loss that is written at random is a sum of ratios for all numbers of ones."""
+    form = form_of(name, {})
+    return form is not None and family_of(form, 9) is not None
+
+
+NAMES = (f"random {seed}" for seed in range(200))
+RANDOM = list(islice(((name, {}) for name in NAMES if has_ratios(name)), 24))
+
+
+def test_many_losses_that_are_written_at_random_are_sums_of_ratios():
+    assert len(RANDOM) == 24
+
+
 @pytest.mark.parametrize(("name", "params"), [*LOSSES, *RANDOM, ("decided", {})])
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_every_table_has_the_value_of_its_ratios(name, params, n):
     """With the bounds of the ratios, and the derived monotonicity, by looking at all tables."""
     form, digits = form_of(name, params), 1e-9 if (name, params) in RANDOM else 0.0
-    for ks in (np.zeros(1), np.arange(1.0, n), np.full(1, float(n))):
-        found = form and len(ks) and sum_of_ratios(form, n, ks)
-        assert found is not None or digits
-        for column, k in enumerate(ks if found else ()):
+    for ks in (np.zeros(1), np.arange(1.0, n), np.full(1, float(n)))[:: 2 if n == 1 else 1]:
+        found = sum_of_ratios(form, n, ks)
+        assert found is not None
+        for column, k in enumerate(ks):
             a, b = (x.ravel() for x in np.mgrid[: k + 1, : n - k + 1])
             total = np.where(a + b == 0, found.no_ones[column], 0.0)
             total += np.where(a + b == n, found.all_ones[column], 0.0)
@@ -45,9 +58,8 @@ def test_every_table_has_the_value_of_its_ratios(name, params, n):
                 total += ratio
             wanted = value_of_counts(form, n, a, k, a + b)
             assert total == pytest.approx(wanted, rel=digits, abs=1e-14)
-        sign = 1.0 if form is None or form.bound.spec.kind == "utility" else -1.0
-        if found and (found.rises if sign > 0 else found.falls):
-            assert tp_counterexample(form, n) is None
+        improves = found.rises if form.bound.spec.kind == "utility" else found.falls
+        assert not improves or tp_counterexample(form, n) is None
 
 
 @pytest.mark.parametrize(("name", "params"), [*LOSSES, *RANDOM])
@@ -55,10 +67,7 @@ def test_every_table_has_the_value_of_its_ratios(name, params, n):
 def test_what_holds_of_blocks_is_what_holds_of_every_number_of_ones(name, params, n):
     """Coefficients, bounds and monotonicity of a family, against those of one k after the other."""
     form = form_of(name, params)
-    family = form and family_of(form, n)
-    if family is None:
-        assert (name, params) in RANDOM
-        return
+    family = family_of(form, n)
     ks = np.arange(1.0, n)
     found = sum_of_ratios(form, n, ks)
     held_ratios = family.ratios_at(ks)
@@ -88,8 +97,7 @@ def test_where_ratios_hold_for_ones_alone_they_have_the_values_of_the_file(name,
     form = form_of(name, params)
     n = 7
     family = family_of(form, n)
-    if not family.holds_for_all:
-        return
+    assert family.holds_for_all
     hits = np.arange(1.0, n)
     total = np.zeros(n - 1)
     for ratio in family.ratios_at(np.array([float(n)])):

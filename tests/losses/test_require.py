@@ -70,12 +70,15 @@ def test_what_never_holds_leaves_no_decision():
     assert fsmeu.decode(loss, []).labels == []
 
 
-@pytest.mark.parametrize("engine", ["auto", "openfst"])
-@pytest.mark.parametrize("method", ["auto", "search", "exhaustive"])
+@pytest.mark.parametrize(
+    ("method", "engine"),
+    [
+        *((method, "auto") for method in ("auto", "search", "exhaustive")),
+        *((method, "openfst") for method in ("auto", "exhaustive")),
+    ],
+)
 def test_a_loss_that_is_no_sum_is_decided_among_them(method, engine):
     """Its range holds for allowed hypotheses alone: no other is valued on the way."""
-    if engine == "openfst" and method == "search":
-        return
     loss = fsmeu.loads(
         "loss f labels 0 1 register worst in 0..n start 0 next max(worst, z) "
         "count c when z == y count ones when z == 1 require ones <= 1 "

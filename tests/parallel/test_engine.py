@@ -85,7 +85,8 @@ def test_shares_are_alike():
         return [-row for row in share]
 
     for count in (500, 0):
-        found = in_shares("t", negated, None, range(count), sizes[:count], 1, None)
+        with workers("t") as alone:
+            found = in_shares(alone, negated, None, range(count), sizes[:count])
         assert found == [-row for row in range(count)]
     assert len(shares) <= TASKS_PER_JOB + 1
     sums = [sum(sizes[row] + 1 for row in share) for share in shares]

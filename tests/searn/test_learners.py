@@ -1,6 +1,6 @@
 """Learners: scores and steps of linear models, weights and decisions of reductions."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import ClassVar
 
 import numpy as np
@@ -76,12 +76,11 @@ def test_logistic_step_follows_the_slope(seed):
         return np.logaddexp.reduce(scores.ravel()) - np.logaddexp.reduce(scores[held.targets])
 
     weights, squares = start.copy(), np.full_like(start, 1e-30)
-    how = (1e-6, 0.0, 0.0, np.uint64(0), False)  # rate, dropout, least slope, seed, by cost
-    found = logistic_pass(*held, np.array([0]), weights, squares, *how)
+    plain = linear.LogisticSettings(1e-6, 0.0, 0.0, np.uint64(0), by_cost=False)
+    found = logistic_pass(held, np.array([0]), weights, squares, plain)
     assert found == pytest.approx(held.importance[0] * loss(start), rel=1e-9, abs=1e-12)
-    for c, a in np.ndindex(columns, 4):
-        if np.count_nonzero(held.columns == c) != 1:
-            continue  # a column in two entries is stepped twice
+    single = [c for c in range(columns) if np.count_nonzero(held.columns == c) == 1]
+    for c, a in product(single, range(4)):  # a column in two entries is stepped twice
         moved = start.copy()
         moved[c, a] += 1e-6
         slope = held.importance[0] * (loss(moved) - loss(start)) / 1e-6
@@ -106,7 +105,8 @@ def test_logistic_step_by_costs(seed):
     up = np.where(held.targets, mass, 0.0)
     slopes = held.importance[0] * (down - down.sum() * up / up.sum())
     weights, squares = start.copy(), np.full_like(start, 1.0)  # which hide the size of no slope
-    logistic_pass(*held, np.array([0]), weights, squares, 1e-3, 0.0, 0.0, np.uint64(0), True)
+    by_cost = linear.LogisticSettings(1e-3, 0.0, 0.0, np.uint64(0), by_cost=True)
+    logistic_pass(held, np.array([0]), weights, squares, by_cost)
     want, sums = start.copy(), np.full_like(start, 1.0)
     for r in range(len(slopes)):
         for k in range(held.ends[r], held.ends[r + 1]):
@@ -122,10 +122,10 @@ def test_mean_of_perceptron_weights():
     held, rng, columns = drawn(3, most_rows=2)
     order = rng.permutation(len(held.begins) - 1)
     weights, delays = np.zeros((columns + 1, 4)), np.zeros((columns + 1, 4))
-    perceptron_pass(*held, order, weights, delays, 0, False)
+    perceptron_pass(held, order, weights, delays, 0, False)
     single, total = np.zeros_like(weights), np.zeros_like(weights)
     for i in order:
-        perceptron_pass(*held, np.array([i]), single, np.zeros_like(single), 0, False)
+        perceptron_pass(held, np.array([i]), single, np.zeros_like(single), 0, False)
         total += single
     np.testing.assert_allclose(weights - delays / len(order), total / len(order), atol=1e-12)
 

@@ -54,7 +54,7 @@ def test_batches_equal_single_oracles(kind):
         prefixes = [z for z, here in zip(prefixes, held, strict=True) if here]
         costs, values = (
             oracles.costs_at(sentences, states),
-            oracles.value_coefficients(sentences, states),
+            oracles.values_at(sentences, states),
         )
         for k, z in enumerate(prefixes):
             for one in (CostOracle(loss, ys[sentences[k]]), oracles.oracle(sentences[k])):

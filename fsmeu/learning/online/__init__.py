@@ -9,38 +9,28 @@ a TP / (b POS + c TP + FP) in the weights of true positives, of positives and of
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit
-from sklearn.base import clone
 
-from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import (
-    Argument,
     InputError,
     SizeLimitError,
     check_bool,
     check_int,
     one_of,
-    wording,
 )
 from fsmeu.learning import base
-from fsmeu.learning.classes import check_classes, index_of_class, plain, positive_class
-from fsmeu.learning.examples import Examples
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 
 ONLINE_WEIGHTS = 1 << 27  # classifiers times features: 1 GB, and as much for the mean of weights
-STREAMED_EXAMPLES = 1 << 15  # examples given to a learner at once: enough for compiled loops
 
 LOGISTIC, OFO, FOFO = 0, 1, 2  # the learners
 # Places of ``state_``: weights of examples, the number of examples, and a, b, c of the measure.
@@ -155,6 +145,11 @@ class OnlineClassifier(base.LogisticClassifier):
         """The measure of all predictions that were made before labels; 0 where it is 0/0."""
         counts = self.state_[[TRUE_POSITIVE, PREDICTED, POSITIVE]]
         return float(values_of(self.state_[GAIN : MATCHED + 1], *counts))
+
+    @property
+    def measure_name(self) -> str:
+        """The name of the measure in tables: "Jaccard", or "F" and the number beta."""
+        return "Jaccard" if self.measure == "jaccard" else f"F{self.beta:g}"
 
     @property
     def seen_(self) -> int:
@@ -325,133 +320,3 @@ class FOFOClassifier(OnlineClassifier):
         last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
         plan = (horizon or FIRST_HORIZON, horizon is None, 1.0)
         self.state_[[HORIZON, DOUBLES, OPEN, SCALE, LAST]] = *plan, scale, last
-
-
-def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
-    """The measure, "f" or "jaccard", of the first t predictions, for every t from 1, (rows,)."""
-    chosen, actual = np.asarray(predicted, bool), np.asarray(positive, bool)
-    counts = (np.cumsum(part) for part in (chosen & actual, chosen, actual))
-    return values_of(coefficients(measure, beta), *counts)
-
-
-def places(total: int, most: int = 200) -> Ints:
-    """At most so many numbers of examples, at equal distances, the last of them the total."""
-    steps = np.arange(1, min(total, most) + 1)
-    return np.asarray(steps * total // len(steps), np.int64)
-
-
-def single_labels(name: str, data: Examples) -> NDArray[Any]:
-    """The label of each example of a file, (examples,); an InputError unless it is one, finite."""
-    labels = np.asarray(data.labels)
-    if labels.ndim != 1:
-        raise InputError(name, "an example must have one label", given=f"{labels.shape[1]}")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(name, "labels must be finite numbers or texts", given="nan or inf")
-    return labels
-
-
-def one_against_others(name: str, data: Examples, pos_label: Any, like: Any = None) -> Examples:
-    """The examples of a file with 1 for a class and 0 for all others; as they are where it has two.
-
-    ``like`` are examples before, among which the class must be, and which have two or more.
-    """
-    labels = single_labels(name, data)
-    classes = np.unique(labels if like is None else np.asarray(like.labels))
-    if len(classes) <= 2:
-        return data
-    chosen = plain(classes[index_of_class(name, classes, pos_label)])
-    ones = [int(plain(label) == chosen) for label in labels.tolist()]
-    return Examples(data.rows, np.array(ones, np.int64))
-
-
-def two_classes(name: str, data: Examples, pos_label: Any = None, like: Any = None) -> Examples:
-    """The examples of a file, of two classes, the positive one last; those of others, if given.
-
-    An InputError where there are other classes than two, or than those.
-    """
-    labels = single_labels(name, data)
-    classes = np.unique(labels)
-    if like is not None:
-        check_classes(name, classes, like.classes)
-        return Examples(data.rows, labels, like.classes)
-    if len(classes) != 2:
-        words = ", ".join(map(str, map(plain, classes[:8]))) + ", ..." * (len(classes) > 8)
-        chosen = wording(Argument("pos_label", "LABEL"), " sets one against all others")
-        remedy = chosen if len(classes) > 2 else ""
-        must = "the labels must be of two classes"
-        raise InputError(name, must, given=f"{len(classes)}: {words}", remedy=remedy)
-    index = positive_class(name, classes, labels == classes[1], pos_label)
-    return Examples(data.rows, labels, classes[[1 - index, index]])
-
-
-class Outcome(NamedTuple):
-    """A learner over all orders."""
-
-    row: dict[str, Any]  # "learner", "measure", means and sd "online" and in a "test", and speed
-    seen: Ints  # numbers of examples, (points,)
-    curves: Floats  # its measure after so many, (orders, points)
-    first: OnlineClassifier  # after the first order
-
-
-def run_orders(
-    name: str, learner: OnlineClassifier, data: Examples, others: Any, plan: Any, callback: Any
-) -> Outcome:
-    """The outcome of copies of a learner, one for each random order; 0 is the order of the file.
-
-    The plan has the numbers of "passes" over the data and of "shuffles", and the "seed". A copy
-    whose horizon is None gets the number of examples; each has the positive class of the data, and
-    is measured on other examples at the end, if there are any. ``callback`` is called with the
-    number of examples since the last call, and the measure in words. Speed is in examples per
-    second of processor time, the greatest.
-    """
-    passes, shuffles, seed = (plan[key] for key in ("passes", "shuffles", "seed"))
-    n, positive, measure = len(data.labels), data.classes[1], ""
-    seen, results = places(n * passes), []
-
-    def measured(chosen: Any, labels: Any) -> Floats:
-        both = np.asarray(chosen) == positive, np.asarray(labels) == positive
-        return running_measure(*both, learner.measure, learner.beta)
-
-    for k in range(max(shuffles, 1)):
-        copy, elapsed, pairs = clone(learner), 0.0, []
-        copy.set_params(pos_label=plain(positive))
-        if getattr(copy, "horizon", n) is None:
-            copy.set_params(horizon=n * passes)
-        random = np.random.default_rng((seed, k))
-        for _ in range(passes):
-            order = random.permutation(n) if shuffles else np.arange(n)
-            for piece in np.split(order, range(STREAMED_EXAMPLES, n, STREAMED_EXAMPLES)):
-                rows, labels = data.rows[piece], data.labels[piece]
-                start = time.process_time()
-                pairs.append((copy.predict_then_fit(rows, labels, classes=data.classes), labels))
-                elapsed += time.process_time() - start
-                measure = "Jaccard" if copy.measure == "jaccard" else f"F{copy.beta:g}"
-                callback(len(piece), f"{measure} {copy.score_:.4f}")
-        test = others and measured(copy.predict(others.rows), others.labels)[-1]
-        results.append((copy, elapsed, measured(*np.concatenate(pairs, axis=1))[seen - 1], test))
-    learners, seconds, curves, tests = zip(*results, strict=True)
-
-    def moments(values: Any) -> dict[str, float | None]:
-        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-        return {"mean": float(np.mean(values)), "sd": spread}
-
-    row = {
-        "learner": name,
-        "measure": measure,
-        "online": moments([curve[-1] for curve in curves]),
-        "test": None if others is None else moments(tests),
-        "examples_per_second": round(n * passes / max(min(seconds), 1e-9)),
-    }
-    return Outcome(row, seen, np.array(curves), learners[0])
-
-
-def curves_csv(outcomes: Sequence[Outcome]) -> str:
-    """The curves as csv text, one line for each learner, order and point."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["learner", "measure", "order", "examples", "value"])
-    for outcome in outcomes:
-        for k, curve in enumerate(outcome.curves, start=1):
-            pairs = zip(outcome.seen.tolist(), curve.tolist(), strict=True)
-            writer.writerows([*list(outcome.row.values())[:2], k, *pair] for pair in pairs)
-    return text.getvalue()

@@ -15,36 +15,30 @@ from typing import NamedTuple
 from fsmeu.errors import LossFileError, nearest, shorten
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Place, fault, parts, subexpressions
+from fsmeu.losses.language.words import (
+    FIXED,
+    FOREIGN,
+    FUNCTIONS,
+    NAME,
+    NUMBER,
+    RESERVED,
+    SIGN,
+    TEXT,
+    WORDS,
+)
 
 MAX_SIZE = 64_000
 MAX_DEPTH = 150
 _MAX_PARTS = 100_000
 
-_RESERVED = [
-    *("utility", "loss", "labels", "reference", "let", "value", "output", "or", "range", "example"),
-    "require",
-    *("with", "count", "by", "when", "age", "since", "up", "to", "memory", "of", "last", "flag"),
-    *("register", "in", "start", "next", "state", "arc", "otherwise", "at", "old", "if", "then"),
-    *("else", "and", "not", "true", "false"),
-]
-WORDS = (*_RESERVED, "int", "real", "table")  # the words of the language
 _ALIKE = 0.7  # how much of a word must agree with one of the language: words of English text do not
 
-FUNCTIONS = {
-    "min": (1, 99),
-    "max": (1, 99),
-    **dict.fromkeys(("abs", "sqrt", "floor", "ceil", "exp", "log", "kind", "type"), (1, 1)),
-    "tally": (2, 2),
-    "sum": (1, 1),
-}
-"""The functions of the language with the least and the greatest number of their arguments."""
-OF_LABELS = ("kind", "type", "tally", "sum")  # the functions of labels or memories
 _MOST_SIDES = 2
 _FUNCTION = "a function"
 _MEMORY = "a memory"
 _PARAMETER = "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
-_MEANINGS = dict.fromkeys(("z", "y", "i", "n", "inf"), "a word with a fixed meaning")
+_MEANINGS = dict.fromkeys(FIXED, "a word with a fixed meaning")
 _MEANINGS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
 
 _EQUALITY = ("==", "!=")
@@ -61,29 +55,13 @@ _LEVELS |= {"+": ARITHMETIC, "-": ARITHMETIC, "*": 6, "/": 6, "%": 6, "^": 8}
 
 _OPERANDS = ("true", "false", "old", "at", "(")
 
-FOREIGN = {
-    **dict.fromkeys(("&&", "&", "∧"), "and"),
-    **dict.fromkeys(("||", "|", "∨"), "or"),
-    **dict.fromkeys(("!", "¬"), "not"),
-    **dict.fromkeys(("!==", "<>", "≠"), "!="),
-    **dict.fromkeys(("=<", "≤"), "<="),
-    **dict.fromkeys(("=>", "≥"), ">="),
-    **dict.fromkeys(("×", "·"), "*"),
-    **dict.fromkeys(("'", "‘", "’", "“", "”"), '"'),
-    "===": "==",
-    "**": "^",
-    "÷": "/",
-    "−": "-",
-}
-"""What other languages and typesetters write, with what stands for it in a loss file."""
 _BEFORE = ("prev", "previous", "lag", "before", "pred", "prior")  # what others call label i - 1
 _FOREIGN = "|".join(re.escape(sign) for sign in sorted(FOREIGN, key=len, reverse=True))
 
 _BLANK = re.compile(r"(?:\s|#[^\n]*)*")
 _TOKEN = re.compile(
-    rf"(?P<foreign>(?!!=(?!=))(?:{_FOREIGN}))|"
-    r'(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(?P<text>"[^"\n]*")'
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>\.\.|->|[=!<>]=|[-+*/%^()\[\],=:<>])|(?P<other>\S+)"
+    rf"(?P<foreign>(?!!=(?!=))(?:{_FOREIGN}))|(?P<number>{NUMBER})|(?P<text>{TEXT})"
+    rf"|(?P<name>{NAME})|(?P<sign>{SIGN})|(?P<other>\S+)"
 )
 
 _OPERATOR = "an expression is missing after the operator"
@@ -147,7 +125,7 @@ class Expressions:
         line = bisect_right(self._lines, at)
         place = Place(line, at - self._lines[line - 1] + 1)
         kind, text = (match.lastgroup or "other", match.group()) if match else ("other", "")
-        return Token("word" if text in _RESERVED else kind, text, at, place)
+        return Token("word" if text in RESERVED else kind, text, at, place)
 
     def advance(self, token: Token | None = None) -> Token:
         """The next token, or one that was read in its place, which is passed over."""

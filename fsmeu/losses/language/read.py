@@ -11,6 +11,7 @@ from fsmeu.errors import LossFileError, as_number, nearest
 from fsmeu.fst.tags import KINDS
 from fsmeu.losses.language import expressions
 from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language import words as language
 from fsmeu.losses.language.expressions import ARITHMETIC, Token
 from fsmeu.losses.language.syntax import (
     Expr,
@@ -26,7 +27,8 @@ REQUIRE = "require"
 _MAX_REGISTERS = 100
 _ZERO = ast.Number(0.0)
 _ONE = ast.Number(1.0)
-_LABEL, _SEQUENCE = (re.compile(rf'(?P<text>"[^"\n]*")|[^\s"#{end}]+') for end in ("", "="))
+_LABEL = re.compile(rf"(?P<text>{language.TEXT})|{language.LABEL}")
+_SEQUENCE = re.compile(rf"(?P<text>{language.TEXT})|{language.SEQUENCE}")
 
 _BEGIN = "a loss file begins with 'utility NAME' or 'loss NAME'"
 _NAMED = "'utility' and 'loss' are followed by a name"
@@ -187,7 +189,7 @@ class _Reader(expressions.Expressions):
             allowed = isinstance(part, ast.Number | ast.Unary | ast.Binary | ast.Choice)
             allowed |= isinstance(part, ast.Name) and part.name in names
             allowed |= isinstance(part, ast.Call) and (
-                part.function not in expressions.OF_LABELS
+                part.function not in language.OF_LABELS
                 or (labels and part.function in ("kind", "type"))
             )
             allowed |= labels and isinstance(part, ast.Text)

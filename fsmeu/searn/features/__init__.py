@@ -97,13 +97,17 @@ def rows_of_columns(columns: NDArray[np.int32], count: int) -> csr_array:
 
 def joined_rows(matrix: csr_array, positions: Ints, added: NDArray[np.int32]) -> csr_array:
     """Rows of a matrix, each with ``added`` columns (B, K) as in ``rows_of_columns`` behind it."""
-    chosen, extra = matrix[positions], rows_of_columns(added, matrix.shape[1])
-    begins, shifts = chosen.indptr.astype(np.int64), extra.indptr
+    chosen = matrix[positions]
+    extra = rows_of_columns(added, matrix.shape[1])
+    begins = chosen.indptr.astype(np.int64)
+    shifts = extra.indptr
     ends = begins + shifts
-    columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], matrix.dtype)
+    columns = np.empty(ends[-1], np.int32)
+    values = np.empty(ends[-1], matrix.dtype)
     for part, shift in ((chosen, shifts[:-1]), (extra, begins[1:])):
         at = np.arange(len(part.indices)) + np.repeat(shift, np.diff(part.indptr))
-        columns[at], values[at] = part.indices, part.data
+        columns[at] = part.indices
+        values[at] = part.data
     return csr_array((values, columns, ends), shape=(len(positions), matrix.shape[1]))
 
 
@@ -148,7 +152,9 @@ def hashed_sentences(
     """
     hashed: dict[str, tuple[int, int]] = {}  # hash, number among crossed names or -1
     group = {name: k for k, name in enumerate(crossed)}
-    hashes, values, ends = list[int](), list[float](), [0]
+    hashes = list[int]()
+    values = list[float]()
+    ends = [0]
     lines: list[list[int]] = []
     for position in chain.from_iterable(sentences):
         lines.append([0] * len(group))
@@ -174,7 +180,8 @@ def hashed_sentences(
 Row = Sequence[str]
 _WHERE = "feature templates"
 _HOME = Path(__file__).parent
-_BEFORE, _AFTER = np.uint64(text_hash("\0before")), np.uint64(text_hash("\0after"))
+_BEFORE = np.uint64(text_hash("\0before"))
+_AFTER = np.uint64(text_hash("\0after"))
 _ENDINGS = "ies:y sses:ss ches:ch shes:sh xes:x ing: ied:y ed: ly: s:"  # and what is put for them
 _KEEP = ("ss", "us", "is")
 _DOUBLED = re.compile(r"([bdfgmnprt])\1$")
@@ -283,7 +290,8 @@ def columns_of(
     text.
     """
     starts = np.concatenate(([0], np.cumsum([*map(len, sentences)]))).astype(np.int64)
-    rows, columns = [*chain(*sentences)], {"bias": np.zeros(int(starts[-1]), np.uint64)}
+    rows = [*chain(*sentences)]
+    columns = {"bias": np.zeros(int(starts[-1]), np.uint64)}
     for name in [*(name for template in templates for name, _ in template), *more]:
         if name in columns:
             continue
@@ -292,7 +300,8 @@ def columns_of(
             index = int(base[3:]) - 1
             one_of(_WHERE, "a function of a column", chosen or "word", FUNCTIONS)
         else:
-            index, chosen = 0, name
+            index = 0
+            chosen = name
             one_of(_WHERE, "a column", name, [*FUNCTIONS, "pos", "bias", "col1"])
         short = [row for row in rows if len(row) <= index]
         if short:
@@ -353,7 +362,8 @@ class SegmentFeatures:
 
         ``begins`` are their first positions, (B,), and lengths at least 1, (B,).
         """
-        ends, longest = self.lasts.shape[1], int(lengths.max(initial=0))
+        ends = self.lasts.shape[1]
+        longest = int(lengths.max(initial=0))
         inside = np.full((len(begins), longest, len(self.reach)), -1, np.int32)
         wholes = np.tile(self.seeds, (len(begins), 1))
         for j in range(longest):
@@ -374,12 +384,14 @@ def segment_features(
 ) -> SegmentFeatures:
     """The features of the chunks of a corpus whose sentences are laid end to end."""
     firsts = [first for first, _ in templates.ends] + list(templates.sized)
-    lasts, inside = [last for _, last in templates.ends], templates.inside
+    lasts = [last for _, last in templates.ends]
+    inside = templates.inside
     columns = columns_of(sentences, [*firsts, *lasts, *inside], templates.wholes)
     first, last, within = (template_hashes(columns, part) for part in (firsts, lasts, inside))
     first = mixed(first, np.arange(len(firsts), dtype=np.uint64))  # "pos |" and "pos", sized, apart
     within = mixed(within, np.uint64(text_hash("inside")))
-    names, (hashes, starts) = templates.wholes, columns
+    names = templates.wholes
+    hashes, starts = columns
     wholes = np.array([hashes[name] for name in names]).reshape(len(names), starts[-1]).T
     seeds = np.array([text_hash(f"all {name}") for name in names], np.uint64)
     reach = np.array([max(offset for _, offset in template) for template in inside], np.int64)

@@ -1,4 +1,4 @@
-"""One pass over examples, compiled by numba; examples are as ``linear.Entries`` describes them."""
+"""One pass over examples, compiled by numba."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def _slopes(scores, costs, targets, by_cost, slopes):
     these, in proportion to their probabilities.
     """
     rows, actions = scores.shape
-    top, best, aim_cost = -np.inf, -np.inf, np.inf
+    top = -np.inf
+    best = -np.inf
+    aim_cost = np.inf
     for r in range(rows):
         for a in range(actions):
             if math.isinf(costs[r, a]):
@@ -62,7 +64,8 @@ def _slopes(scores, costs, targets, by_cost, slopes):
             if targets[r, a]:
                 best = max(best, scores[r, a])
                 aim_cost = min(aim_cost, costs[r, a])
-    total, target_mass = 0.0, 0.0
+    total = 0.0
+    target_mass = 0.0
     for r in range(rows):
         for a in range(actions):
             if math.isinf(costs[r, a]):
@@ -88,36 +91,47 @@ def _slopes(scores, costs, targets, by_cost, slopes):
     return (top + math.log(total)) - (best + math.log(target_mass))
 
 
+@jit_helper
+def _most(entries):
+    """The greatest number of rows of an example, and of its entries, 1 at least."""
+    most_rows = 1
+    most = 1
+    begins = entries.begins
+    for i in range(len(begins) - 1):
+        most_rows = max(most_rows, begins[i + 1] - begins[i])
+        most = max(most, entries.ends[begins[i + 1]] - entries.ends[begins[i]])
+    return most_rows, most
+
+
 @jit_entry
-def logistic_pass(
-    ends, columns, values, begins, costs, targets, importance, order, weights, squares,
-    rate, dropout, least, seed, by_cost,
-):  # fmt: skip
+def logistic_pass(entries, order, weights, squares, settings):
     """The sum of the examples' losses before their steps; changes weights and squares, (U + 1, A).
 
     The loss of an example is -log of the probability that softmax gives to its targets; with
     ``by_cost``, its slopes are weighed by costs (``_slopes``), which the sum is not. A step is
     that of AdaGrad (Duchi, Hazan and Singer 2011): ``rate`` times the slope over the root of the
     sum of squared slopes so far, ``squares``, which begin above 0. Examples are visited in
-    ``order``; a share ``dropout`` of the entries is left out, the seed says which; a row whose
-    slopes are all less than ``least`` makes no step. The last row of the weights stays 0.
+    ``order``. ``entries`` are ``linear.Entries``, ``settings`` ``linear.LogisticSettings``. The
+    last row of the weights stays 0.
     """
-    last, actions = len(weights) - 1, weights.shape[1]
-    most_rows, most = 1, 1
-    for i in range(len(begins) - 1):
-        most_rows = max(most_rows, begins[i + 1] - begins[i])
-        most = max(most, ends[begins[i + 1]] - ends[begins[i]])
+    ends, columns, values, begins, costs, targets, importance = entries
+    rate, dropout, least, seed, by_cost = settings
+    last = len(weights) - 1
+    actions = weights.shape[1]
+    most_rows, most = _most(entries)
     scores = np.zeros((most_rows, actions), weights.dtype)
     slopes = np.zeros((most_rows, actions), weights.dtype)
-    entries = np.empty(most, np.int64)
+    used_entries = np.empty(most, np.int64)
     row_ends = np.empty(most_rows + 1, np.int64)
     kind = weights.dtype.type
-    scale, step = kind(1.0 / (1.0 - dropout)), kind(rate)
+    scale = kind(1.0 / (1.0 - dropout))
+    step = kind(rate)
     total = 0.0
     for i in order:
         if importance[i] == 0:
             continue
-        first, count = begins[i], begins[i + 1] - begins[i]
+        first = begins[i]
+        count = begins[i + 1] - begins[i]
         used = 0
         row_ends[0] = 0
         for r in range(count):
@@ -125,63 +139,74 @@ def logistic_pass(
             for k in range(ends[first + r], ends[first + r + 1]):
                 if columns[k] == last or (dropout > 0 and not _kept(seed, k, dropout)):
                     continue
-                entries[used] = k
+                used_entries[used] = k
                 used += 1
                 _add_scores(scores[r], weights, columns[k], values[k] * scale)
             row_ends[r + 1] = used
-        loss = _slopes(
-            scores[:count], costs[first : first + count], targets[first : first + count],
-            by_cost, slopes[:count],
-        )  # fmt: skip
+        rows = slice(first, first + count)
+        loss = _slopes(scores[:count], costs[rows], targets[rows], by_cost, slopes[:count])
         total += importance[i] * loss
         for r in range(count):
             slopes[r] *= importance[i]
             if np.abs(slopes[r]).max() < least:
                 continue
             for j in range(row_ends[r], row_ends[r + 1]):
-                k = entries[j]
-                _ada_step(
-                    weights[columns[k]], squares[columns[k]], slopes[r], values[k] * scale, step
-                )
+                k = used_entries[j]
+                at = columns[k]
+                _ada_step(weights[at], squares[at], slopes[r], values[k] * scale, step)
     return total
 
 
+@jit_helper
+def _best_cells(entries, i, weights, scores):
+    """The cells (row, action) of greatest score of an example: of all, and of its targets."""
+    top = -np.inf
+    best = -np.inf
+    chosen = (0, 0)
+    aim = (0, 0)
+    for r in range(entries.begins[i], entries.begins[i + 1]):
+        scores[:] = 0
+        for k in range(entries.ends[r], entries.ends[r + 1]):
+            _add_scores(scores, weights, entries.columns[k], entries.values[k])
+        for a in range(len(scores)):
+            if math.isinf(entries.costs[r, a]):
+                continue
+            if scores[a] > top:
+                top = scores[a]
+                chosen = (r, a)
+            if entries.targets[r, a] and scores[a] > best:
+                best = scores[a]
+                aim = (r, a)
+    return chosen, aim
+
+
 @jit_entry
-def perceptron_pass(
-    ends, columns, values, begins, costs, targets, importance, order, weights, delays, seen, by_cost
-):
+def perceptron_pass(entries, order, weights, delays, seen, by_cost):
     """The number of wrong decisions; changes weights and delays, (U + 1, A).
 
     Where the best action is no target, a row is added to the weights of the best target and taken
     from those of the best action; with ``by_cost`` as often as both costs differ. ``delays`` are
     steps times the number of examples before them, ``seen`` of them before this pass: the mean of
     the weights after t examples is ``weights - delays / t``. The last row of both stays 0.
+    ``entries`` are ``linear.Entries``.
     """
-    last, actions = len(weights) - 1, weights.shape[1]
-    scores = np.zeros(actions, weights.dtype)
-    wrong, before = 0, seen
+    last = len(weights) - 1
+    scores = np.zeros(weights.shape[1], weights.dtype)
+    wrong = 0
+    before = seen
     for i in order:
-        top, best, chosen_row, chosen, aim_row, aim = -np.inf, -np.inf, 0, 0, 0, 0
-        for r in range(begins[i], begins[i + 1]):
-            scores[:] = 0
-            for k in range(ends[r], ends[r + 1]):
-                _add_scores(scores, weights, columns[k], values[k])
-            for a in range(actions):
-                if math.isinf(costs[r, a]):
-                    continue
-                if scores[a] > top:
-                    top, chosen_row, chosen = scores[a], r, a
-                if targets[r, a] and scores[a] > best:
-                    best, aim_row, aim = scores[a], r, a
-        if not targets[chosen_row, chosen]:
+        chosen, aim = _best_cells(entries, i, weights, scores)
+        if not entries.targets[chosen]:
             wrong += 1
-            step = importance[i]
+            step = entries.importance[i]
             if by_cost:
-                step *= costs[chosen_row, chosen] - costs[aim_row, aim]
-            for r, a, sign in ((aim_row, aim, 1.0), (chosen_row, chosen, -1.0)):
-                for k in range(ends[r], ends[r + 1]):
-                    if columns[k] != last:
-                        weights[columns[k], a] += sign * step * values[k]
-                        delays[columns[k], a] += sign * step * before * values[k]
+                step *= entries.costs[chosen] - entries.costs[aim]
+            for cell, sign in ((aim, 1.0), (chosen, -1.0)):
+                r, a = cell
+                for k in range(entries.ends[r], entries.ends[r + 1]):
+                    column = entries.columns[k]
+                    if column != last:
+                        weights[column, a] += sign * step * entries.values[k]
+                        delays[column, a] += sign * step * before * entries.values[k]
         before += 1
     return wrong

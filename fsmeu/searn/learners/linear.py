@@ -100,7 +100,9 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         The weights of columns are looked up in a table over all of them, or by bisection where that
         would be larger than the weights.
         """
-        columns, size, count = self.columns, rows.shape[1], len(self.columns)
+        columns = self.columns
+        size = rows.shape[1]
+        count = len(self.columns)
         lookup = getattr(self, "_lookup", None)
         if lookup is None or lookup[0] is not columns or lookup[1] != size:
             small = size <= np.size(self.weights) or not count
@@ -129,25 +131,46 @@ class Entries(NamedTuple):
     importance: NDArray[Any]  # the weight of each example, (N,)
 
 
+class LogisticSettings(NamedTuple):
+    """The settings of a pass of logistic regression."""
+
+    rate: float  # the length of a step
+    dropout: float  # the share of the entries that is left out
+    least: float  # a row whose slopes are all less makes no step
+    seed: np.uint64  # says which entries are left out
+    by_cost: bool  # whether slopes are weighed by costs
+
+
+class _Problem(NamedTuple):
+    """What a linear learner learns from."""
+
+    epochs: int
+    by_cost: bool  # whether costs count
+    columns: NDArray[np.int32]  # the hashed columns that have weights, (U,)
+    entries: Entries
+
+
 class _Linear(BaseEstimator):  # type: ignore[misc]
     """A linear learner with ``epochs``, ``importance`` and ``min_freq``."""
 
-    def _read(self, data: Decisions, kind: Any) -> tuple[int, bool, NDArray[np.int32], Entries]:
-        """Epochs, whether costs count, the columns that have weights, and examples as arrays.
+    def _read(self, data: Decisions, kind: Any) -> _Problem:
+        """What is to be learned, numbers being of this kind.
 
         Where costs count, they are in units of the mean over all examples of the greatest one.
         """
         where = type(self).__name__
         epochs = check_int(where, "epochs", self.epochs)
         by_cost = one_of(where, "importance", self.importance, ("cost", "equal")) == "cost"
-        rows, least = data.rows, check_int(where, "min_freq", self.min_freq)
+        rows = data.rows
+        least = check_int(where, "min_freq", self.min_freq)
         columns, numbers = numbered_columns(rows, least)
         ends, begins = (array.astype(np.int64, copy=False) for array in (rows.indptr, data.begins))
-        values, costs = rows.data.astype(kind, copy=False), data.costs.astype(kind)
+        values = rows.data.astype(kind, copy=False)
+        costs = data.costs.astype(kind)
         unit = float(data.greatest.mean()) if by_cost else 1.0
         importance = np.full(len(data), 1 / (unit or 1.0), kind)
         arrays = (begins, costs, data.targets, importance)
-        return epochs, by_cost, columns, Entries(ends, numbers, values, *arrays)
+        return _Problem(epochs, by_cost, columns, Entries(ends, numbers, values, *arrays))
 
 
 _TINY = 1e-30  # no step is divided by 0; its root is nothing beside any slope
@@ -195,15 +218,16 @@ class Logistic(_Linear):
         rate = number_between(type(self).__name__, "rate", self.rate, 0, np.inf)
         dropout = number_between(type(self).__name__, "dropout", self.dropout, 0, 0.99)
         # Single precision takes half the memory and half the time.
-        epochs, by_cost, columns, entries = self._read(decisions, np.float32)
-        weights = np.zeros((len(columns) + 1, decisions.costs.shape[1]), np.float32)
+        problem = self._read(decisions, np.float32)
+        weights = np.zeros((len(problem.columns) + 1, decisions.costs.shape[1]), np.float32)
         squares = np.full_like(weights, _TINY)
         source = np.random.default_rng(seed)
-        for _ in range(epochs):
+        for _ in range(problem.epochs):
             order = source.permutation(len(decisions))
-            options = (rate, dropout, _LEAST_SLOPE, np.uint64(source.integers(2**63)), by_cost)
-            kernels.logistic_pass(*entries, order, weights, squares, *options)
-        return LinearModel(columns, weights, probabilistic=True)
+            left_out = np.uint64(source.integers(2**63))
+            options = LogisticSettings(rate, dropout, _LEAST_SLOPE, left_out, problem.by_cost)
+            kernels.logistic_pass(problem.entries, order, weights, squares, options)
+        return LinearModel(problem.columns, weights, probabilistic=True)
 
 
 @register
@@ -227,11 +251,13 @@ class AveragedPerceptron(_Linear):
         """The model that was learned from examples."""
         from fsmeu.searn.learners import kernels
 
-        epochs, by_cost, columns, entries = self._read(decisions, np.float64)
-        weights, delays = np.zeros((2, len(columns) + 1, decisions.costs.shape[1]))
+        problem = self._read(decisions, np.float64)
+        weights, delays = np.zeros((2, len(problem.columns) + 1, decisions.costs.shape[1]))
         source = np.random.default_rng(seed)
-        for k in range(epochs):
+        seen = 0
+        for _ in range(problem.epochs):
             order = source.permutation(len(decisions))
-            kernels.perceptron_pass(*entries, order, weights, delays, k * len(decisions), by_cost)
-        mean = weights - delays / max(1, epochs * len(decisions))
-        return LinearModel(columns, mean, probabilistic=False)
+            kernels.perceptron_pass(problem.entries, order, weights, delays, seen, problem.by_cost)
+            seen += len(decisions)
+        mean = weights - delays / max(1, seen)
+        return LinearModel(problem.columns, mean, probabilistic=False)

@@ -70,7 +70,8 @@ def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
     whole.sum_duplicates()
     used = csr_array(whole[:, :count])
     if used.nnz < 2**31:  # scikit-learn takes no others
-        used.indices, used.indptr = used.indices.astype(np.int32), used.indptr.astype(np.int32)
+        used.indices = used.indices.astype(np.int32)
+        used.indptr = used.indptr.astype(np.int32)
     return used
 
 
@@ -109,7 +110,8 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
                 scores[:, a] += is_first
                 scores[:, b] += ~is_first
             return scores
-        (model,), scores[:] = self.models, -1e30  # for actions that were never right in training
+        (model,) = self.models
+        scores[:] = -1e30  # for actions that were never right in training
         if self.probabilistic:
             scores[:, model.classes_] = np.maximum(model.predict_log_proba(used), -1e30)
         elif hasattr(model, "decision_function") and len(model.classes_) > 2:
@@ -146,7 +148,8 @@ class _Reduction(BaseEstimator):  # type: ignore[misc]
             raise InputError(where, must, given=base)
         columns, numbers = numbered_columns(decisions.rows, self.min_freq)
         rows = _over(decisions.rows, numbers, len(columns))
-        problems, actions = list(self._problems(decisions)), decisions.costs.shape[1]
+        problems = list(self._problems(decisions))
+        actions = decisions.costs.shape[1]
         models = [fitted(base, rows, *problem, seed) for problem in problems]
         if self._kind == "joint" and isinstance(models[0], Constant):  # one class alone, or none
             ((classes, weights),) = problems
@@ -170,7 +173,8 @@ class AllPairs(_Reduction):
     worst that is: all actions meet when wins are counted, so that pairs with it must be learned.
     """
 
-    _flat, _kind = True, "pairs"
+    _flat = True
+    _kind = "pairs"
 
     def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
         allowed = np.isfinite(decisions.costs)
@@ -200,9 +204,12 @@ class OneAgainstAll(_Reduction):
     """
 
     def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
-        counts, firsts = np.diff(decisions.begins), decisions.begins[:-1]
-        allowed, targets = np.isfinite(decisions.costs), decisions.targets
-        others, least = allowed & ~targets, np.repeat(decisions.least, counts)[:, None]
+        counts = np.diff(decisions.begins)
+        firsts = decisions.begins[:-1]
+        allowed = np.isfinite(decisions.costs)
+        targets = decisions.targets
+        others = allowed & ~targets
+        least = np.repeat(decisions.least, counts)[:, None]
         regret = np.where(others, decisions.costs - least, 0.0)
         mean = np.add.reduceat(regret.sum(axis=1), firsts)
         mean /= np.maximum(1, np.add.reduceat(others.sum(axis=1), firsts))
@@ -217,7 +224,8 @@ class CostRegression(_Reduction):
     ``base`` is a regressor; ridge regression unless another is given.
     """
 
-    _kind, _default = "cost", Ridge(solver="sparse_cg")
+    _kind = "cost"
+    _default = Ridge(solver="sparse_cg")
 
     def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:
         allowed = np.isfinite(decisions.costs)
@@ -233,7 +241,8 @@ class Multiclass(_Reduction):
     takes one weight for each row; or 1 with ``weighted=False`` (learned by argmin).
     """
 
-    _flat, _kind = True, "joint"
+    _flat = True
+    _kind = "joint"
     weighted: bool = True
 
     def _problems(self, decisions: Decisions) -> Iterable[tuple[Any, Floats]]:

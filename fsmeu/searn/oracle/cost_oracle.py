@@ -91,16 +91,9 @@ class CostOracles:
                 )
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
-        self._sign, count = 1.0 if loss.kind == "utility" else -1.0, len(self.labels)
-        fallback = None
-        if fallback_labels is not None:
-            must = (
-                f"fallback_labels must be a table of {count + 1} rows and {count} columns of label "
-                "indices, in which what another stands for stands for itself"
-            )
-            fallback = _indices(fallback_labels, count, must, (count + 1, count))
-            if (np.take_along_axis(fallback, fallback, axis=1) != fallback).any():
-                raise InputError("cost oracle", must, given=fallback_labels)
+        self._sign = 1.0 if loss.kind == "utility" else -1.0
+        count = len(self.labels)
+        fallback = None if fallback_labels is None else _checked_fallback(fallback_labels, count)
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
         if chosen == "openfst" or loss.bound is None:  # of Python: nothing to derive
             paths = _explicit_paths(loss, self.ys, fallback, self._sign)
@@ -120,7 +113,8 @@ class CostOracles:
     def step(self, sentences: Any, states: Ints, labels: Any) -> Ints:
         """The states after one more label each, given by its index, (batch, 4)."""
         must = f"labels must be whole numbers from 0 to {len(self.labels) - 1}, in an array"
-        numbers, chosen = self._numbers(sentences), _indices(labels, len(self.labels), must)
+        numbers = self._numbers(sentences)
+        chosen = _indices(labels, len(self.labels), must)
         if len(numbers) != len(chosen):
             must = "there must be one label for each sentence"
             raise InputError("cost oracle", must, given=f"{len(chosen)} for {len(numbers)}")
@@ -130,7 +124,7 @@ class CostOracles:
         """The cost of each label, (batch, labels); 0 marks the best."""
         return np.asarray(self._tables.costs(self._numbers(sentences), np.asarray(states)))
 
-    def value_coefficients(self, sentences: Any, states: Ints) -> Floats:
+    def values_at(self, sentences: Any, states: Ints) -> Floats:
         """The best value that can be reached, (batch,)."""
         scores = self._tables.scores(self._numbers(sentences), np.asarray(states))
         return np.asarray(self._sign * scores + 0.0)
@@ -146,8 +140,20 @@ class CostOracles:
         return _indices(sentences, len(self.ys), must)
 
 
+def _checked_fallback(table: Any, labels: int) -> Ints:
+    """The label that each label stands for after each other, (L + 1, L), of what was given."""
+    must = (
+        f"fallback_labels must be a table of {labels + 1} rows and {labels} columns of label "
+        "indices, in which what another stands for stands for itself"
+    )
+    fallback = _indices(table, labels, must, (labels + 1, labels))
+    if (np.take_along_axis(fallback, fallback, axis=1) != fallback).any():
+        raise InputError("cost oracle", must, given=table)
+    return fallback
+
+
 def _indices(values: Any, count: int, must: str, shape: tuple[int, ...] | None = None) -> Ints:
-    """Whole numbers below a count that were given, of this shape or (batch,)."""
+    """Values as whole numbers below ``count``, of this shape or (batch,), or an InputError."""
     with suppress(Exception):  # whatever a strange object raises
         array = np.asarray(values)
         if shape is None and array.shape == (0,):
@@ -187,7 +193,8 @@ def _reference_composition(loss: Loss, y: Ints, fallback: Ints | None) -> Compos
     It has one path for each hypothesis in which each label stands for itself (``fallback``, as in
     ``Product``).
     """
-    labels, free = len(loss.alphabet), any_layers(loss.alphabet, len(y))
+    labels = len(loss.alphabet)
+    free = any_layers(loss.alphabet, len(y))
     if fallback is not None:
         following = np.where(fallback == np.arange(labels), fallback, -1)
         last = np.arange(len(fallback))
@@ -203,8 +210,11 @@ def _explicit_path(
     A label that does not stand for itself leads where the one leads that it stands for after the
     last.
     """
-    machine, table, values = composition.machine, composition.plain, composition.values
-    labels, n = len(machine.alphabet), machine.n
+    machine = composition.machine
+    table = composition.plain
+    values = composition.values
+    labels = len(machine.alphabet)
+    n = machine.n
     after = np.full((table.states, labels), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     if fallback is not None:
@@ -221,8 +231,12 @@ class _ReferenceCosts:
     """The costs of one reference of many; has what ``ExpectedCosts`` has."""
 
     def __init__(self, oracles: CostOracles, number: Ints) -> None:
-        self._oracles, self._number, self._y = oracles, number, oracles.ys[number[0]]
-        self.loss, self.labels, self.nbytes = oracles.loss, oracles.labels, oracles.nbytes
+        self._oracles = oracles
+        self._number = number
+        self._y = oracles.ys[number[0]]
+        self.loss = oracles.loss
+        self.labels = oracles.labels
+        self.nbytes = oracles.nbytes
         self.n = len(self._y)
         self.rounding = float(oracles.roundings[number[0]])
         self.start: tuple[int, ...] = tuple(oracles.start(number)[0].tolist())
@@ -237,7 +251,7 @@ class _ReferenceCosts:
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
-        return float(self._oracles.value_coefficients(self._number, _batch(state))[0])
+        return float(self._oracles.values_at(self._number, _batch(state))[0])
 
     def exact_at(self, state: Any) -> bool:
         """True in every state that has costs: every completion is considered."""
@@ -307,7 +321,9 @@ class CostOracle:
 
     def _bind(self, answers: _ReferenceCosts | ExpectedCosts) -> None:
         self._answers = answers
-        self.loss, self.labels, self.nbytes = answers.loss, answers.labels, answers.nbytes
+        self.loss = answers.loss
+        self.labels = answers.labels
+        self.nbytes = answers.nbytes
         self.rounding: float = answers.rounding
         self.start: tuple[int, ...] = answers.start
 
@@ -368,7 +384,8 @@ class CostOracle:
     def best(self, prefix: Any) -> Label:
         """A best next label: that of the reference if it is one, else the first."""
         state = self.state(prefix)
-        costs, own = self.costs_at(state), self._answers.preferred(state)
+        costs = self.costs_at(state)
+        own = self._answers.preferred(state)
         return self.labels[int(costs.argmin()) if own is None or costs[own] > 0.0 else own]
 
     def value(self, prefix: Any = ()) -> float:

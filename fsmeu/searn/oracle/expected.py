@@ -62,7 +62,8 @@ def observed_bound(loss: Loss, model: Model, constraint: Constraint, sign: float
     of the composition of allowed hypotheses, loss and model tells no less than that history does.
     """
     built = compose_layers(loss, allowed_layers(model, constraint), model.layered())
-    table, best = built.plain, sign * built.values * np.exp(-built.plain.final)
+    table = built.plain
+    best = sign * built.values * np.exp(-built.plain.final)
     for arcs in reversed(list(table.depths[1])):
         pairs = np.stack([table.source[arcs], table.ilabel[arcs]])
         (source, _), choice = np.unique(pairs, axis=1, return_inverse=True)

@@ -1,6 +1,6 @@
 """The sweep and the queries of frontiers, compiled by numba.
 
-``steps`` are ``tables.Outcomes``, ``axes`` are ``tables.Axes``, ``ends`` are ``tables.Ends``.
+``steps`` are ``tables.Outcomes``, ``axes`` ``tables.Axes``, ``frontiers`` ``tables.Frontiers``.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ def pack(targets, kinds, label_class, counts):
     for r in range(rows):
         count = 0
         for a in range(labels):
-            target, kind, outcome = targets[r, a], kinds[r, a], 0
+            target = targets[r, a]
+            kind = kinds[r, a]
+            outcome = 0
             while outcome < count and (targets[r, outcome] != target or kinds[r, outcome] != kind):
                 outcome += 1
             if outcome == count:
-                targets[r, count], kinds[r, count] = target, kind
+                targets[r, count] = target
+                kinds[r, count] = kind
                 count += 1
             label_class[r, a] = outcome
         counts[r] = count
-        targets[r, count:], kinds[r, count:] = targets[r, 0], kinds[r, 0]
+        targets[r, count:] = targets[r, 0]
+        kinds[r, count:] = kinds[r, 0]
 
 
 @jit_entry
@@ -47,7 +51,8 @@ def fill(steps, axes, none, direction, best):
         last = begins[k + 1] - 1
         best[cells[begins[k]] : cells[last]] = none
         for layer in range(last - 1, begins[k] - 1, -1):
-            wide, ahead = size[layer], size[layer + 1]
+            wide = size[layer]
+            ahead = size[layer + 1]
             for c in range(classes[layer]):
                 row = rows[layer] + c
                 for o in range(counts[row]):
@@ -61,69 +66,74 @@ def fill(steps, axes, none, direction, best):
 
 
 @jit_helper
-def _reach(axes, best, none, ends, layer, machine, at_class, gain, count):
-    """The best score that can be reached, -inf for none."""
-    begins, _, _, low, size, cells = axes
-    end_scores, end_begins, end_low, end_width, end_direction = ends
-    first = begins[machine]
-    wide, direction = end_width[machine], end_direction[machine]
-    source = cells[layer] + at_class * size[layer]
-    row = count + low[layer] - low[first]
-    base = gain - end_low[machine]
+def _reach(frontiers, layer, machine, at_class, gain, count):
+    """The best score that can be reached from a class, -inf for none.
+
+    ``gain`` and ``count`` are the sums so far, of which the best is kept and that is an axis.
+    """
+    axes = frontiers.axes
+    best = frontiers.best
+    ends = frontiers.ends
+    first = axes.begins[machine]
+    wide = ends.width[machine]
+    direction = ends.direction[machine]
+    size = axes.size[layer]
+    source = axes.cells[layer] + at_class * size
+    row = count + axes.low[layer] - axes.low[first]
+    base = gain - ends.low[machine]
     begin = max(0, -row)
-    end = min(size[layer], size[first] - row)
-    line = end_begins[machine] + (row + begin) * wide
+    end = min(size, axes.size[first] - row)
+    line = ends.begins[machine] + (row + begin) * wide
     greatest = -np.inf
     for j in range(begin, end):
         total = best[source + j]
         column = base + direction * total
-        if total != none and 0 <= column < wide:
-            score = end_scores[line + column]
+        if total != frontiers.none and 0 <= column < wide:
+            score = ends.scores[line + column]
             greatest = score if score > greatest else greatest
         line += wide
     return greatest
 
 
 @jit_entry
-def costs(steps, axes, best, none, ends, machines, layers, states, out):
+def costs(frontiers, machines, layers, states, out):
     """Fills ``out`` (batch, labels) for states (batch, 4); whether all are states.
 
     Scores that differ by rounding are equal, as in ``same_up_to_rounding``: relative to the scores
     themselves, while whole numbers, halves, quarters and eighths stay apart.
     """
-    label_class, counts, targets, gained, counted = steps
-    ahead = np.empty(targets.shape[1])
+    steps = frontiers.steps
+    ahead = np.empty(steps.targets.shape[1])
     for b in range(out.shape[0]):
+        layer = layers[b]
         state = states[b]
-        row = axes[1][layers[b]] + state[1]
+        row = frontiers.axes.rows[layer] + state[1]
         greatest = -np.inf
-        for o in range(counts[row]):
-            ahead[o] = _reach(
-                axes, best, none, ends, layers[b] + 1, machines[b], targets[row, o],
-                state[2] + gained[row, o], state[3] + counted[row, o],
-            )  # fmt: skip
+        for o in range(steps.counts[row]):
+            gain = state[2] + steps.gained[row, o]
+            count = state[3] + steps.counted[row, o]
+            target = steps.targets[row, o]
+            ahead[o] = _reach(frontiers, layer + 1, machines[b], target, gain, count)
             greatest = max(greatest, ahead[o])
         if greatest == -np.inf:
             return False
         exact_best = 8.0 * greatest == np.floor(8.0 * greatest)
-        for o in range(counts[row]):
+        for o in range(steps.counts[row]):
             cost = greatest - ahead[o]
             near = _ROUNDING * max(abs(greatest), abs(ahead[o]))
             exact = exact_best and 8.0 * ahead[o] == np.floor(8.0 * ahead[o])
             ahead[o] = 0.0 if cost <= near and not exact else cost
-        for label in range(label_class.shape[1]):
-            out[b, label] = ahead[label_class[row, label]]
+        for label in range(steps.label_class.shape[1]):
+            out[b, label] = ahead[steps.label_class[row, label]]
     return True
 
 
 @jit_entry
-def scores(axes, best, none, ends, machines, layers, states, out):
+def scores(frontiers, machines, layers, states, out):
     """Fills ``out`` (batch,) for states (batch, 4); whether all are states."""
     for b in range(out.shape[0]):
         state = states[b]
-        out[b] = _reach(
-            axes, best, none, ends, layers[b], machines[b], state[1], state[2], state[3]
-        )
+        out[b] = _reach(frontiers, layers[b], machines[b], state[1], state[2], state[3])
         if out[b] == -np.inf:
             return False
     return True

@@ -89,7 +89,9 @@ class Product:
         table = np.arange(steps.labels)[None] if fallback is None else fallback
         self._label, kind = np.unique(table, axis=0, return_inverse=True)
         kind = np.resize(kind, steps.labels + 1)
-        self._kinds, self._start, self._kind_after = len(self._label), kind[-1], kind[self._label]
+        self._kinds = len(self._label)
+        self._start = kind[-1]
+        self._kind_after = kind[self._label]
         self._forget()
 
     def _forget(self) -> None:
@@ -111,7 +113,8 @@ class Product:
         if self._cells > KEPT_ORACLE_CELLS:
             self._forget()
         self.prepare(contexts)
-        path, line = [self._number(self._first)], contexts.tolist()
+        path = [self._number(self._first)]
+        line = contexts.tolist()
         for context in line:
             path.append(self._step(path[-1], context)[0])
         if path[-1] not in self._ends:
@@ -128,7 +131,8 @@ class Product:
                 _, targets, kinds = self._step(codes, context)
                 after = classes[targets]
                 first, number_of = equal_rows(after * (int(kinds.max()) + np.int64(1)) + kinds)
-                before, layer = number_of.astype(np.int32), CostLayer(after[first], kinds[first])
+                before = number_of.astype(np.int32)
+                layer = CostLayer(after[first], kinds[first])
                 mark = _digest(*layer)
                 if mark not in self._layers:
                     self._layers[mark] = layer
@@ -154,7 +158,8 @@ class Product:
                     reached = np.concatenate((reached, level))
                 if self.steps.serves(n):
                     self.steps.keep_bounds(reached // self._kinds, n)
-            self._first, self._closed = reached, True
+            self._first = reached
+            self._closed = True
         number = self._number(self._first)
         distinct_contexts = dict.fromkeys(contexts.ravel().tolist())
         new = [context for context in distinct_contexts if (number, context) not in self._steps]
@@ -202,7 +207,8 @@ class Product:
             self._step_cells = 0
         self._step_cells += cells
         for context, (targets, kinds) in zip(contexts, self._advance(contexts, codes), strict=True):
-            after, places = codes, self._places
+            after = codes
+            places = self._places
             if not self._closed:
                 after, places = distinct(targets)
             elif places is None:
@@ -293,7 +299,8 @@ def _products(
     loss: Loss, y: Ints, cache: dict[Any, Any], fallback: Ints | None
 ) -> Iterator[Product]:
     """Products that may serve: cached ones, a new one for several lengths, then for this one."""
-    n, amounts = len(y), cache.setdefault("amounts", {})
+    n = len(y)
+    amounts = cache.setdefault("amounts", {})
     yield from [p for p in reversed(cache["products"].values()) if p.steps.serves(n)]
     if n and not reads_length(loss):
         rounded = -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP
@@ -324,7 +331,8 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
     And a bound on what rounding does to the scores.
     """
     n = len(machine.layers)
-    classes, sums = np.array([machine.start], np.int64), machine.steps.begin(n)[:, None]
+    classes = np.array([machine.start], np.int64)
+    sums = machine.steps.begin(n)[:, None]
     lost = np.zeros(len(sums))
     great = np.abs(sums).max(initial=0.0) + n * np.abs(amounts).max(initial=0.0)
     whole = bool((np.rint(amounts) == amounts).all()) and great < domains.MOST_WHOLE
@@ -343,7 +351,8 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
         ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
         first, number = distinct_rows([targets.ravel(), *ranks])
         steps.append(number.reshape(targets.shape))
-        classes, sums = targets.ravel()[first], after.reshape(len(sums), targets.size)[:, first]
+        classes = targets.ravel()[first]
+        sums = after.reshape(len(sums), targets.size)[:, first]
     ends = machine.ends[classes].T
     values = machine.steps.values(n, machine.constants, ends, sums)
     errors = machine.steps.value_errors(n, machine.constants, ends, sums, lost)

@@ -53,7 +53,8 @@ class ReferenceSteps:
         view = SpecAutomaton(bound.at(self.n), y, _sums_of(spec), merge=not shared)
         self._view = view
         reads = names_read(spec.value)
-        self.labels, self.start = view.symbols, view.start
+        self.labels = view.symbols
+        self.start = view.start
         self._sums = [name for name in view.linear_names if name in reads]
         order = range(len(self._sums))
         self.sum_order = sorted(order, key=lambda k: "z" not in spec.tapes[self._sums[k]])
@@ -86,12 +87,15 @@ class ReferenceSteps:
 
         References (rows, n) are paths through the values of constants, whose steps are cached.
         """
-        (rows, n), values = ys.shape, []
+        rows, n = ys.shape
+        values = []
         at = self._bound.at(n)
         starts = {name: at.starts[name] for name in (*self._states, *self._added)}
-        first, numbers = tuple(starts[name] for name in self._states), np.zeros(ys.shape, np.int64)
+        first = tuple(starts[name] for name in self._states)
+        numbers = np.zeros(ys.shape, np.int64)
         for row, y in enumerate(ys.tolist()):
-            state, sums = first, tuple(starts[name] for name in self._added)
+            state = first
+            sums = tuple(starts[name] for name in self._added)
             path = [(*state, *sums)]
             for i, label in enumerate(y):
                 key = (float(i + 1), *state) if self._clocked else state
@@ -112,10 +116,13 @@ class ReferenceSteps:
 
     def _steps_from(self, state: tuple[float, ...], i: int) -> list[tuple[int, Any, list[float]]]:
         """For each label of the reference the context, the constants after it, what is added."""
-        bound, labels, view = self._bound, self._bound.label_values, self._view
+        bound = self._bound
+        labels = self._bound.label_values
+        view = self._view
         old: dict[str, Any] = dict(zip(self._states, state, strict=True))
         current: dict[str, Any] = {**old, "z": labels, "i": float(i), "n": float(self.n)}
-        scope, new = Scope(bound, current, old, view.memories), dict[str, Floats]()
+        scope = Scope(bound, current, old, view.memories)
+        new = dict[str, Floats]()
         for register in bound.spec.registers:
             name = register.name
             if name in self._added:
@@ -139,7 +146,8 @@ class ReferenceSteps:
 
     def advance(self, contexts: Sequence[int], codes: Ints) -> list[tuple[Ints, Ints]]:
         """For each context the codes after steps and numbers of what is added, (states, labels)."""
-        view, bound = self._view, self._bound
+        view = self._view
+        bound = self._bound
         places, ys, constants = zip(*(self._contexts[c] for c in contexts), strict=True)
         old: dict[str, Any] = {n: c[:, None] for n, c in view.space_of.decode(codes).items()}
         pairs = {name: np.array([c[name] for c in constants]) for name in view.track}
@@ -149,8 +157,10 @@ class ReferenceSteps:
         current: dict[str, Any] = {**old, "z": z, "y": labels[None], "n": float(self.n)}
         if not view.clock:
             current["i"] = i.astype(np.float64)
-        scope, new = Scope(bound, current, old, view.memories), {}
-        shape, added = (len(constants), len(codes), len(labels)), []
+        scope = Scope(bound, current, old, view.memories)
+        new = {}
+        shape = (len(constants), len(codes), len(labels))
+        added = []
         for register in bound.spec.registers:
             name = register.name
             if name in pairs:
@@ -168,14 +178,18 @@ class ReferenceSteps:
         if culprit is not None:
             register = next(r for r in view.carried if r.name == culprit)
             raise domains.left_domain(bound.spec, register, new[culprit], view.space_of, scope)
+        kinds = self._amount_numbers(added, shape)
+        return list(zip(np.broadcast_to(targets, shape), kinds, strict=True))
+
+    def _amount_numbers(self, added: Sequence[Floats], shape: tuple[int, ...]) -> Ints:
+        """The numbers of amounts, of this shape, given what is added to each sum; they may grow."""
         ranks = [np.broadcast_to(_ranks(gains), shape).ravel() for gains in added]
-        first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
+        first, row = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
         at = np.unravel_index(first, shape)
         columns = [np.broadcast_to(gains, shape)[at].tolist() for gains in added]
         keys = list(zip(*columns, strict=True)) if added else [()] * len(first)
         numbers = [self._amounts.setdefault(key, len(self._amounts)) for key in keys]
-        kinds = np.array(numbers, np.int64)[kinds].reshape(shape)
-        return list(zip(np.broadcast_to(targets, shape), kinds, strict=True))
+        return np.array(numbers, np.int64)[row].reshape(shape)
 
     def amounts(self) -> Floats:
         """The amounts that are added to each sum, by number, (sums, numbers)."""

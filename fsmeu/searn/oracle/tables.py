@@ -66,7 +66,8 @@ class Tables:
     def _layers(self, sentences: Ints, states: Ints, ahead: int) -> Ints:
         """The layer of each state, (batch,); there must be positions ahead."""
         refuse_states(states.shape != (len(sentences), 4) or states.dtype.kind != "i", states)
-        position, begins = states[:, 0], self._begins[sentences]
+        position = states[:, 0]
+        begins = self._begins[sentences]
         room = self._begins[sentences + 1] - 1 - begins - position
         refuse_states(((position < 0) | (room < 0)).any(), states)
         if (room < ahead).any():
@@ -116,6 +117,16 @@ class Ends(NamedTuple):
     direction: Ints  # 1 where a greater sum is better, else -1
 
 
+class Frontiers(NamedTuple):
+    """What queries of frontiers read."""
+
+    steps: Outcomes
+    axes: Axes
+    best: NDArray[Any]  # the cells of all layers, whole numbers
+    none: int  # what a cell holds that the axis cannot get to
+    ends: Ends
+
+
 class FrontierTables(Tables):
     """Frontiers; a state ends in (sum gained, sum counted).
 
@@ -132,23 +143,13 @@ class FrontierTables(Tables):
         super().__init__(paths)
         layers = {id(layer): layer for path in paths for layer in path.layers}
         begins = np.append(0, np.cumsum([len(layer.next) for layer in layers.values()])).astype(int)
-        targets, kinds = np.empty((2, begins[-1], labels), np.int32)
-        for layer, a, b in zip(layers.values(), begins[:-1], begins[1:], strict=True):
-            targets[a:b], kinds[a:b] = layer
-        label_class = np.empty(targets.shape, np.uint8 if labels <= 1 << 8 else np.int32)
-        counts = np.empty(len(targets), np.int32)
-        self._kernels.pack(targets, kinds, label_class, counts)
-        width = int(counts.max(initial=1))
-        sums = amounts[:, kinds[:, :width]]
-        if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
-            raise NotServedError
-        targets, whole = np.ascontiguousarray(targets[:, :width]), sums.astype(np.int32, order="C")
-        self._steps = Outcomes(label_class, counts, targets, *whole)
+        self._steps = self._outcomes(list(layers.values()), begins, labels, amounts)
+        counted = self._steps.counted
         ranges = np.zeros((2, len(layers)), np.int64)
         place = {key: k for k, key in enumerate(layers)}
         if layers:
-            ranges[0] = np.minimum.reduceat(whole[1].min(axis=1), begins[:-1])
-            ranges[1] = np.maximum.reduceat(whole[1].max(axis=1), begins[:-1])
+            ranges[0] = np.minimum.reduceat(counted.min(axis=1), begins[:-1])
+            ranges[1] = np.maximum.reduceat(counted.max(axis=1), begins[:-1])
         rows, low, high = np.zeros((3, self._begins[-1]), np.int64)
         for path, begin, end in zip(paths, self._begins[:-1], self._begins[1:], strict=True):
             numbers = np.array([place[id(layer)] for layer in path.layers], np.int64)
@@ -161,12 +162,33 @@ class FrontierTables(Tables):
         cells = np.append(0, np.cumsum(self._classes * size)).astype(np.int64)
         self._axes = Axes(self._begins, rows, self._classes, low, size, cells)
         most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)
-        most += int(np.abs(whole[0]).max(initial=0)) * int(np.diff(self._begins).max(initial=0))
+        most_gained = int(np.abs(self._steps.gained).max(initial=0))
+        most += most_gained * int(np.diff(self._begins).max(initial=0))
         dtype = next(t for t in (np.int8, np.int16, np.int64) if most < np.iinfo(t).max)
         guard_bytes(int(cells[-1]) * dtype(0).itemsize + _nbytes(*self._steps, *self._axes))
-        self._best, self._none = np.zeros(cells[-1], dtype), np.iinfo(dtype).min
+        self._best = np.zeros(cells[-1], dtype)
+        self._none = np.iinfo(dtype).min
         for path, last in zip(paths, (self._begins[1:] - 1).tolist(), strict=True):
             self._best[cells[last] : cells[last + 1]] = path.ranks
+
+    def _outcomes(
+        self, layers: Sequence[CostLayer], begins: Ints, labels: int, amounts: Floats
+    ) -> Outcomes:
+        """The steps of layers whose rows begin there; amounts must be whole and not too great."""
+        targets, kinds = np.empty((2, begins[-1], labels), np.int32)
+        for layer, a, b in zip(layers, begins[:-1], begins[1:], strict=True):
+            targets[a:b] = layer.next
+            kinds[a:b] = layer.kinds
+        label_class = np.empty(targets.shape, np.uint8 if labels <= 1 << 8 else np.int32)
+        counts = np.empty(len(targets), np.int32)
+        self._kernels.pack(targets, kinds, label_class, counts)
+        width = int(counts.max(initial=1))
+        sums = amounts[:, kinds[:, :width]]
+        if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
+            raise NotServedError
+        gained, counted = sums.astype(np.int32, order="C")
+        targets = np.ascontiguousarray(targets[:, :width])
+        return Outcomes(label_class, counts, targets, gained, counted)
 
     def fill(self, direction: Ints) -> list[Ints]:
         """The frontier of each first state times its direction, (size,) each, after a sweep."""
@@ -182,9 +204,9 @@ class FrontierTables(Tables):
         ``errors`` bound what rounding does to the scores of each reference. Where that is more than
         ties of scores allow for, what costs no more than two errors costs 0.
         """
-        self._ends = ends
         if (ends.direction < 0).any():
             self.fill(ends.direction)
+        self._frontiers = Frontiers(self._steps, self._axes, self._best, self._none, ends)
         self.nbytes = _nbytes(*self._steps, *self._axes, self._best, *ends)
         begins, number = np.unique(ends.begins, return_inverse=True)
         sizes = np.where(np.isfinite(ends.scores), np.abs(ends.scores), 0.0)
@@ -207,8 +229,8 @@ class FrontierTables(Tables):
         """The cost of each label, (batch, labels)."""
         layers = self._layers(sentences, states, 1)
         costs = np.empty((len(states), self._steps.label_class.shape[1]))
-        tables = (self._steps, self._axes, self._best, self._none, self._ends)
-        refuse_states(not self._kernels.costs(*tables, sentences, layers, states, costs), states)
+        known = self._kernels.costs(self._frontiers, sentences, layers, states, costs)
+        refuse_states(not known, states)
         costs[costs <= self._costless[sentences][:, None]] = 0.0
         return costs
 
@@ -216,8 +238,8 @@ class FrontierTables(Tables):
         """The best value that can be reached, greater being better, (batch,)."""
         layers = self._layers(sentences, states, 0)
         scores = np.empty(len(states))
-        tables = (self._axes, self._best, self._none, self._ends)
-        refuse_states(not self._kernels.scores(*tables, sentences, layers, states, scores), states)
+        known = self._kernels.scores(self._frontiers, sentences, layers, states, scores)
+        refuse_states(not known, states)
         return scores
 
 
@@ -248,8 +270,10 @@ def counted_tables(
     zero = np.zeros(1, np.int64)
     chosen = np.array([np.zeros(amounts.shape[1]) if k is None else amounts[k] for k in roles])
     paths = [Path(machine.start, machine.layers, zero, np.zeros(0)) for machine in machines]
-    tables, up = FrontierTables(paths, labels, chosen), np.ones(len(machines), np.int64)
-    least, most = tables.fill(-up), tables.fill(up)
+    tables = FrontierTables(paths, labels, chosen)
+    up = np.ones(len(machines), np.int64)
+    least = tables.fill(-up)
+    most = tables.fill(up)
     members: dict[tuple[Any, ...], list[int]] = {}
     lows = tables._axes.low[tables._begins[:-1]].tolist()
     for k, machine in enumerate(machines):
@@ -259,7 +283,8 @@ def counted_tables(
     scores: list[Floats] = []
     for (_, low, _, _), numbers in members.items():  # the value reads nothing else but both sums
         bounds = [np.array([sums[k] for k in numbers]) for sums in (least, most)]
-        machine, begin = machines[numbers[0]], sum(part.size for part in scores)
+        machine = machines[numbers[0]]
+        begin = sum(part.size for part in scores)
         base, table, down = _end_scores(machine, roles, low, bounds, sign)
         for part, value in zip(ends[1:4], (begin, base, table.shape[1]), strict=True):
             part[numbers] = value
@@ -277,12 +302,16 @@ def _end_scores(
     The axis begins at ``low``; ``bounds`` are minus the least sum and the greatest, (references,
     axis) each. Cells that do not occur have the score -inf.
     """
-    n, reached = len(machine.layers), bounds[1] != np.iinfo(bounds[1].dtype).min
-    least, most = -bounds[0].astype(np.int64), bounds[1].astype(np.int64)
+    n = len(machine.layers)
+    reached = bounds[1] != np.iinfo(bounds[1].dtype).min
+    least = -bounds[0].astype(np.int64)
+    most = bounds[1].astype(np.int64)
     base = int(least[reached].min())
     columns = np.arange(base, int(most[reached].max()) + 1)
     guard_bytes(8 * reached.size * len(columns))
-    least, most, reached = least[..., None], most[..., None], reached[..., None]
+    least = least[..., None]
+    most = most[..., None]
+    reached = reached[..., None]
 
     def scores(cells: Bools) -> Floats:
         row, column = np.nonzero(cells.any(axis=0))
@@ -302,7 +331,8 @@ def _end_scores(
         scores(((columns == least) | (columns == most)) & reached)  # these do occur
         raise NotServedError from None
     both = inside[..., 1:] & inside[..., :-1]
-    falls, rises = table[:, 1:] < table[:, :-1], table[:, 1:] > table[:, :-1]
+    falls = table[:, 1:] < table[:, :-1]
+    rises = table[:, 1:] > table[:, :-1]
     down, up = ((both & change).any(axis=(1, 2)) for change in (falls, rises))
     if (down & up).any():
         raise NotServedError
@@ -325,23 +355,29 @@ class SummedTables(Tables):
         self, machines: Sequence[Machine], amounts: Floats, labels: int, sign: float
     ) -> None:
         super().__init__(machines)
-        pool, self._rows = _Pool(amounts), np.zeros(self._begins[-1], np.int64)
+        pool = _Pool(amounts)
+        self._rows = np.zeros(self._begins[-1], np.int64)
         self._base, self._scale, self.roundings = np.zeros((3, len(machines)))
         self._best = Twofold(*np.zeros((2, len(machines))))
         for k, machine in enumerate(machines):
             self._base[k], self._scale[k], weights = pool.weights(machine, sign)
-            number, total, error = 0, 0, 0.0
+            number = 0
+            total = 0
+            error = 0.0
             for at in range(self._begins[k + 1] - 2, self._begins[k] - 1, -1):
                 layer = machine.layers[at - self._begins[k]]
                 number, self._rows[at], added, more = pool.before(layer, weights, number)
-                self._classes[at], total, error = len(layer.next), total + added, error + more
+                self._classes[at] = len(layer.next)
+                total = total + added
+                error = error + more
             best = _twofold([total + pool.best[number][machine.start]], weights.unit)
             self._best.high[k], self._best.low[k] = *best.high, *best.low
             self.roundings[k] = 2 * error * self._scale[k]
         self._classes[self._begins[1:] - 1] = 1
         lists = (pool.next, [x.high for x in pool.costs], [x.low for x in pool.costs])
         targets, *costs = (np.concatenate([np.zeros((0, labels)), *part]) for part in lists)
-        self._next, self._costs = targets.astype(np.int32), Twofold(*costs)
+        self._next = targets.astype(np.int32)
+        self._costs = Twofold(*costs)
         self.nbytes = _nbytes(self._next, self._rows, *costs)
         numbers = np.arange(len(machines))
         values = self.scores(numbers, self.start(numbers))
@@ -368,8 +404,10 @@ class SummedTables(Tables):
     def scores(self, sentences: Ints, states: Ints) -> Floats:
         """The best value that can be reached, greater being better, (batch,)."""
         self._layers(sentences, states, 0)
-        totals, scale = self._best[sentences] - _numbers(states), self._scale[sentences]
-        base, zero = self._base[sentences], np.zeros(len(states))
+        totals = self._best[sentences] - _numbers(states)
+        scale = self._scale[sentences]
+        base = self._base[sentences]
+        zero = np.zeros(len(states))
         product = twofold_product(scale, totals.high) + Twofold(scale * totals.low, zero)
         return (Twofold(base, zero) + product).high
 

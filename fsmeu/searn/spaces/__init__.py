@@ -134,7 +134,8 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
             must = "the engine must be auto with a space of one's own, which has its own costs"
             raise InputError("Searn", must, given=engine, remedy="Leave engine out")
         search = copy.copy(self)
-        search.inputs, search.gold = inputs, ys
+        search.inputs = inputs
+        search.gold = ys
         return search
 
     def start(self, examples: Ints) -> ListStates:

@@ -75,7 +75,8 @@ class ChunkAtATime(WordAtATime):
 
     def over(self, inputs: HashedSentences, *how: Any, **more: Any) -> ChunkAtATime:
         """A copy that searches these sentences, as in ``LabelSpace``."""
-        search, by_length = super().over(inputs, *how, **more), inputs.segments is not None
+        search = super().over(inputs, *how, **more)
+        by_length = inputs.segments is not None
         index = {label: k for k, label in enumerate(self.labels_)}
         heads = [(index["O"], index["O"], 1)]
         heads += [(index[f"B-{x}"], index[f"I-{x}"], most) for x, most in self.longest_.items()]
@@ -102,7 +103,8 @@ class ChunkAtATime(WordAtATime):
         inputs = self.sentences
         if inputs.segments is None:
             return super().rows(states)
-        at, counts = self.positions(states), self._rows_per_state(states)
+        at = self.positions(states)
+        counts = self._rows_per_state(states)
         begins = np.concatenate(([0], np.cumsum(counts)))
         lengths = np.arange(begins[-1]) - np.repeat(begins[:-1], counts) + 1
         history = np.repeat(self.history_of(states, at), counts, axis=0)
@@ -121,20 +123,26 @@ class ChunkAtATime(WordAtATime):
         The oracle steps through the labels of each type; after each length the best cost of O and
         of all B is added: an I would make the chunk longer.
         """
-        (gold,), actions, left = self.gold, self.actions, self.left(states)
-        heads, oracles = np.unique(actions.first), gold.oracles
+        (gold,) = self.gold
+        actions = self.actions
+        left = self.left(states)
+        heads = np.unique(actions.first)
+        oracles = gold.oracles
         costs = np.full(self.allowed(states).shape, np.inf)
         for head in np.flatnonzero(actions.exists & (actions.lengths == 1)):
-            label, at, oracle = int(actions.first[head]), np.arange(len(states)), states.oracle
+            label = int(actions.first[head])
+            at = np.arange(len(states))
+            oracle = states.oracle
             for m in range(1, actions.number.shape[1]):
                 inside = np.flatnonzero(left[at] >= m)
                 action = int(actions.number[label, m])
                 if action < 0 or not len(inside):
                     break
-                at, oracle = at[inside], oracle[inside]
+                at = at[inside]
+                oracle = oracle[inside]
                 chosen = np.full(len(at), label if m == 1 else actions.rest[head])
                 oracle = oracles.step(states.examples[at], oracle, chosen)
-                values = gold.sign * oracles.value_coefficients(states.examples[at], oracle)
+                values = gold.sign * oracles.values_at(states.examples[at], oracle)
                 more = np.flatnonzero(left[at] > m)
                 next_costs = oracles.costs_at(states.examples[at[more]], oracle[more])
                 values[more] += next_costs[:, heads].min(axis=1)

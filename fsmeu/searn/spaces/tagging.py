@@ -45,7 +45,8 @@ def tag_parts(tag: Any) -> tuple[str, str]:
     """The kind of a tag ("B", "I" or "O") and its type; an InputError if it is no chunk tag."""
     if str(tag) == "O" or tags.is_tag(str(tag), tags.KINDS["bio"]):
         return tags.tag_parts(str(tag))
-    must, remedy = "labels must be chunk tags: O, B-TYPE, I-TYPE", "Use the space LeftToRight"
+    must = "labels must be chunk tags: O, B-TYPE, I-TYPE"
+    remedy = "Use the space LeftToRight"
     raise InputError("chunk tags", must, given=tag, remedy=f"{remedy} for other labels")
 
 
@@ -81,52 +82,56 @@ def is_order_free(loss: Loss) -> bool:
 class Gold:
     """The gold labels of sentences, of one stream, and their cost oracles.
 
-    In completions a label that may not follow (by ``allowed``, as ``follows``) stands for the first
-    that may; there are no oracles where that is None. They read a sentence in steps of ``order``,
-    and are made by an ``engine`` as in ``CostOracles``.
+    Attributes:
+        sign: 1 for a loss, -1 for a utility.
+        opening: of the label I-X the index of B-X, of others -1, (L,).
+        lines: the label indices of each sentence.
+        y: those of all sentences, (positions,).
+        oracles: ``CostOracles``; None before ``add_oracles``.
     """
 
-    def __init__(
-        self,
-        loss: Loss,
-        labels: Sequence[Any],
-        ys: Any,
-        allowed: Bools | None,
-        order: int,
-        engine: str,
-    ) -> None:
+    def __init__(self, loss: Loss, labels: Sequence[Any], ys: Any) -> None:
         index = {label: k for k, label in enumerate(labels)}
         for label in (label for y in ys for label in y if label not in index):
             must = "gold labels must be among those of training"
             raise InputError("Searn", must, given=label)
-        self.loss, self.labels = loss, labels
+        self.loss = loss
+        self.labels = labels
         self.sign = -1.0 if loss.kind == "utility" else 1.0
         names = [str(label) for label in labels]
         number = {name: k for k, name in enumerate(names)}
         opening = [number.get(f"B{x[1:]}", -1) if x[:2] == "I-" else -1 for x in names]
-        self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
+        self.opening = np.array(opening, np.int64)
         self.lines = [np.array([index[label] for label in y], np.int64) for y in ys]
-        self.y = np.concatenate([np.empty(0, np.int64), *self.lines])  # (positions,)
+        self.y = np.concatenate([np.empty(0, np.int64), *self.lines])
         self.oracles: Any = None
-        if allowed is None:
-            return
-        if order < 0 and not is_order_free(loss):
+
+    def add_oracles(self, allowed: Bools, order: int, engine: str) -> None:
+        """Sets the cost oracles, which read a sentence in steps of ``order``.
+
+        In completions a label that may not follow (by ``allowed``, as ``follows``) stands for the
+        first that may. The engine is as in ``CostOracles``.
+        """
+        if order < 0 and not is_order_free(self.loss):
             must = (
                 "from right to left the loss must not depend on the order of positions: counts "
                 "of pairs of labels alone may decide it"
             )
             remedy = "Use the space LeftToRight or WordAtATime"
-            raise InputError("RightToLeft", must, given=loss, remedy=remedy)
-        loss_labels = loss.alphabet.labels
-        fallback = np.where(allowed, np.arange(len(labels)), allowed.argmax(axis=1)[:, None])
-        lines = [[loss_labels[k] for k in line[::order]] for line in self.lines]
-        fallback_labels = None if allowed.all() else fallback
-        self.oracles = CostOracles(loss, lines, fallback_labels=fallback_labels, engine=engine)
+            raise InputError("RightToLeft", must, given=self.loss, remedy=remedy)
+        names = self.loss.alphabet.labels
+        lines = [[names[k] for k in line[::order]] for line in self.lines]
+        fallback = None
+        if not allowed.all():
+            own = np.arange(len(self.labels))
+            fallback = np.where(allowed, own, allowed.argmax(axis=1)[:, None])
+        self.oracles = CostOracles(self.loss, lines, fallback_labels=fallback, engine=engine)
 
     @cached_property
     def chunk_ends(self) -> Ints:
         """For each position the end of the gold chunk that it is in, or the next one, (P,)."""
-        ends, start = np.arange(len(self.y)) + 1, 0
+        ends = np.arange(len(self.y)) + 1
+        start = 0
         for line in self.lines:
             for begin, end, _ in tags.chunks_of([self.labels[k] for k in line]):
                 ends[start + begin : start + end] = start + end
@@ -237,14 +242,18 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         ``CostOracles``.
         """
         search = copy.copy(self)
-        search.sentences, search.gold, search.follows = inputs, [], []
+        search.sentences = inputs
+        search.gold = []
+        search.follows = []
         for k, labels in enumerate(self._streams()):
             search.follows.append(self._follows(labels))
             if ys is not None:
                 loss = bind(labels) if self.streams == 1 else bind(labels, k)
                 lines = ys if self.streams == 1 else [[pair[k] for pair in y] for y in ys]
-                allowed = search.follows[k] if costs else None
-                search.gold.append(Gold(loss, labels, lines, allowed, self.order, engine))
+                gold = Gold(loss, labels, lines)
+                if costs:
+                    gold.add_oracles(search.follows[k], self.order, engine)
+                search.gold.append(gold)
         return search
 
     def start(self, examples: Ints) -> LabelStates:
@@ -272,7 +281,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def positions(self, states: LabelStates) -> Ints:
         """The positions to be labelled next, among those of all sentences, (B,)."""
-        starts, done = self.sentences.starts, states.progress // self.streams
+        starts = self.sentences.starts
+        done = states.progress // self.streams
         first = starts[states.examples] if self.order > 0 else starts[states.examples + 1] - 1
         return np.asarray(first + self.order * done)
 
@@ -292,7 +302,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def _turns(self, progress: Ints) -> list[tuple[Ints, slice, slice]]:
         """For each stream the states that it decides in, columns of its actions, of its oracle."""
-        turns, first = [], 0
+        turns = []
+        first = 0
         for k, table in enumerate(self.follows):
             states = np.flatnonzero(progress % self.streams == k)
             last = first + table.shape[1]
@@ -315,8 +326,10 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         A cost is the least loss that can be reached after the action, less the least of all
         allowed actions. Gold's own action is -1 where there is none.
         """
-        allowed, positions = self.allowed(states), self.positions(states)
-        costs, gold_action = np.full(allowed.shape, np.inf), np.full(len(states), -1, np.int64)
+        allowed = self.allowed(states)
+        positions = self.positions(states)
+        costs = np.full(allowed.shape, np.inf)
+        gold_action = np.full(len(states), -1, np.int64)
         for gold, (at, columns, part) in zip(self.gold, self._turns(states.progress), strict=True):
             oracle = np.ascontiguousarray(states.oracle[at, part])
             costs[at, columns] = gold.oracles.costs_at(states.examples[at], oracle)
@@ -333,14 +346,17 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def step(self, states: LabelStates, actions: Ints) -> LabelStates:
         """The states after one action of each."""
         lengths, first, rest = self._parts(actions)
-        labels, oracle, past = states.labels.copy(), copy.copy(states.oracle), states.past
+        labels = states.labels.copy()
+        oracle = copy.copy(states.oracle)
+        past = states.past
         for k in range(int(lengths.max(initial=0))):
             at = np.flatnonzero(lengths > k)
             chosen = (rest if k else first)[at]
             labels[at, states.progress[at] + k] = chosen
             turns = [] if oracle is None else self._turns(states.progress[at] + k)
             for gold, (turn, columns, part) in zip(self.gold, turns, strict=False):
-                rows, label = at[turn], chosen[turn] - columns.start
+                rows = at[turn]
+                label = chosen[turn] - columns.start
                 before = np.ascontiguousarray(oracle[rows, part])
                 oracle[rows, part] = gold.oracles.step(states.examples[rows], before, label)
         if past.shape[1]:
@@ -349,15 +365,18 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def keys(self, states: LabelStates) -> Ints:
         """Keys of states, int64 (B, k), equal where last decisions and the oracles' states are."""
-        rows, back = np.arange(len(states)), range(1, self.streams + 1)
+        rows = np.arange(len(states))
+        back = range(1, self.streams + 1)
         last = [states.labels[rows, np.maximum(states.progress - k, 0)] for k in back]
         return np.column_stack((states.past, *last, states.oracle)).astype(np.int64)
 
     def losses(self, states: LabelStates) -> Floats:
         """The losses of finished states, (B,), summed over streams; utilities with sign changed."""
-        losses, lengths = np.zeros(len(states)), self.sentences.lengths[states.examples]
+        losses = np.zeros(len(states))
+        lengths = self.sentences.lengths[states.examples]
         for n in np.unique(lengths).tolist():
-            at, first = np.flatnonzero(lengths == n), 0
+            at = np.flatnonzero(lengths == n)
+            first = 0
             for k, gold in enumerate(self.gold):
                 z = states.labels[at, k : n * self.streams : self.streams].astype(np.int64)
                 losses[at] += gold.losses(states.examples[at], z[:, :: self.order] - first)
@@ -366,7 +385,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def outputs(self, states: LabelStates) -> list[Any]:
         """The labels, or pairs of labels, of finished states."""
-        names, lengths = list(chain(*self._streams())), self.sentences.lengths[states.examples]
+        names = list(chain(*self._streams()))
+        lengths = self.sentences.lengths[states.examples]
         lines = zip(states.labels.tolist(), (self.streams * lengths).tolist(), strict=True)
         sequences = [[names[k] for k in row[:n][:: self.order]] for row, n in lines]
         if self.streams == 1:
@@ -427,7 +447,8 @@ class Alternating(LabelSpace):
 
     def history_of(self, states: LabelStates, at: Ints) -> NDArray[np.int32]:
         """The columns of the last decisions of both streams, and of the stream itself, (B, K)."""
-        crossed, bits = self.sentences.crossed[at], self.sentences.bits
+        crossed = self.sentences.crossed[at]
+        bits = self.sentences.bits
         both = history_columns(states.past[:, : self.history], crossed, bits, 0)
         same = states.past[:, 1 : 2 * self.own_history : 2]
         same = np.concatenate((np.full((len(states), 1), -2, np.int32), same), axis=1)  # apart

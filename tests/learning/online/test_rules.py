@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
-from sklearn.metrics import fbeta_score, jaccard_score
 
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
     OnlineLogisticClassifier,
-    places,
-    running_measure,
 )
 from tests.learning.online import transcript
 from tests.support.examples import data
@@ -210,31 +207,6 @@ def test_memory_is_that_of_table_1(average, vectors):
         one = FOFOClassifier(average=average).fit(rows, labels)
         held = sum(part.size for part in (one.weights_, one.delays_, one.state_))
         assert held <= vectors * (rows.shape[1] + 1) + 23
-
-
-# -- streams: the running measure is scikit-learn's of the predictions so far --------------------
-
-BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
-
-
-@given(BITS, st.sampled_from([0.5, 1.0, 2.0]))
-@settings(max_examples=30)
-def test_every_prefix_is_measured(pairs, beta):
-    z, y = (np.array(column) for column in zip(*pairs, strict=True))
-    ends = range(1, len(y) + 1)
-    wanted = [fbeta_score(y[:t], z[:t], beta=beta, zero_division=0) for t in ends]
-    assert running_measure(z, y, beta=beta) == pytest.approx(wanted)
-    wanted = [jaccard_score(y[:t], z[:t], zero_division=0) for t in ends]
-    assert running_measure(z, y, "jaccard") == pytest.approx(wanted)
-
-
-@given(st.integers(1, 1000), st.integers(1, 50))
-def test_places_end_with_the_total(total, most):
-    found = places(total, most)
-    assert len(found) == min(total, most)
-    assert found[0] >= 1
-    assert found[-1] == total
-    assert (np.diff(found) >= max(1, total // len(found))).all()
 
 
 # -- the objective of FOFO, in fractions -----------------------------------------------------------
