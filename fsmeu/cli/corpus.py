@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
-from fsmeu.cli.output import file_for, note, progress, write_output
+from fsmeu.cli.output import file_for, note, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus
 from fsmeu.corpora.run import Data, Sink, Task, open_output, run
 from fsmeu.errors import as_number, one_of
 from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
+from fsmeu.progress import progress_bar
 
 
 def check_corpus_options(options: CorpusAnswers, source: ModelSource) -> None:
@@ -68,10 +69,11 @@ def run_corpus(
 
     ``take`` gets the results, batch by batch.
     """
-    done, begin = Counter[str](), monotonic()
+    done = Counter[str]()
+    begin = monotonic()
     with (
         workers("corpus", *_wanted_workers(options)) as pool,
-        progress("corpus", source.size) as tell,
+        progress_bar("corpus") as callback,
     ):
         for results, faults, position in run(
             question, source, pool, options.on_error or "stop", last
@@ -82,7 +84,8 @@ def run_corpus(
             proven = sum(bool(data.get("exact")) for data in results)
             done.update(records=len(results), proven=proven, bad=len(faults))
             rate = done["records"] / max(monotonic() - begin, 1e-9)
-            tell(completed=position, text=f"{done['records']:,} records, {rate:,.0f} a second")
+            share = position / source.size if source.size else 0.0
+            callback(share, f"{done['records']:,} records, {rate:,.0f} a second")
     return done
 
 

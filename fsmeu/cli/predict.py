@@ -19,13 +19,11 @@ from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import (
-    Tell,
     checked_picture,
     emit,
     file_for,
     note,
     print_json,
-    progress,
     write_output,
 )
 from fsmeu.corpora.records import inputs_and_tags, read_sentences, written
@@ -33,6 +31,7 @@ from fsmeu.corpora.score import tag_scores
 from fsmeu.drawing.plots import plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError, one_of
 from fsmeu.losses.loss import load
+from fsmeu.progress import Progress, progress_bar
 
 if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
@@ -238,13 +237,16 @@ def _estimator(name: str, chosen: str) -> Any:
 
 
 @contextmanager
-def estimating(where: str, doing: str, total: float | None = None) -> Iterator[Tell]:
-    """A context with a bar; what an estimator refuses is an InputError, its warnings are told."""
+def estimating(where: str, doing: str) -> Iterator[Progress]:
+    """A ``Progress`` that moves a bar, in a context for the methods of an estimator.
+
+    Their ValueErrors and TypeErrors become InputErrors; their warnings are printed on stderr.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            with progress(doing, total) as tell:
-                yield tell
+            with progress_bar(doing) as callback:
+                yield callback
         except FsmeuError:
             raise
         except (ValueError, TypeError) as error:

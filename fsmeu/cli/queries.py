@@ -37,6 +37,7 @@ from fsmeu.fst.alphabet import Label
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
+from fsmeu.progress import progress_bar
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST = 40  # values of a distribution that are shown
@@ -245,8 +246,8 @@ def decode_labels(
         _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
         return
     options["method"] = method
-    with out.progress("searching", 1.0, patience=_MOMENT) as tell:
-        options["progress"] = lambda done, note: tell(completed=done)
+    with progress_bar("searching", first_call=_MOMENT) as callback:
+        options["progress"] = callback
         decision = decode(loaded, label_model, **options)
     if picture is not None:
         _drawn(loaded, label_model, decision, allowed).save(picture)

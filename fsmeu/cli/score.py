@@ -28,6 +28,7 @@ from fsmeu.fst.tags import GIVE_TAGS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.models import calibrate as find_temperature
+from fsmeu.progress import progress_bar
 
 MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
 _ENDINGS = (".json", ".csv")
@@ -118,8 +119,8 @@ def score_corpus(
     chosen = "viterbi" if "viterbi" in tally.decisions else next(iter(tally.decisions), "")
     if baseline is not None and tally.decisions:
         chosen = one_of("--baseline", "it", baseline, tally.decisions)
-    with out.progress("drawing", draws) as tell:
-        rows = score.rows_of(tally, loaded, chosen, draws, seed, lambda count: tell(advance=count))
+    with progress_bar("drawing") as callback:
+        rows = score.rows_of(tally, loaded, chosen, draws, seed, callback)
     facts: dict[str, Any] = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws}
     facts |= {"seed": seed, "baseline": chosen, "params": choose_params(params)}
     facts |= {} if temperature is None else {"temperature": temperature}
@@ -249,12 +250,8 @@ def _read_spec(name: str) -> Spec:
 
 def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
     """Adds the decisions for the whole corpus, and says what is known of them."""
-    with out.progress("deciding for the corpus") as tell:
-
-        def bounds(done: float, note: str) -> None:
-            tell(text=note)
-
-        for name, decision in score.decide_whole(tally, losses, bounds):
+    with progress_bar("deciding for the corpus") as callback:
+        for name, decision in score.decide_whole(tally, losses, callback):
             if isinstance(decision, FsmeuError):
                 out.note(f"{name}: {worded(decision)}")
             else:

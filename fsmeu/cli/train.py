@@ -16,7 +16,7 @@ from fsmeu.cli.completion import classifier_names, loss_names
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import choose_params
 from fsmeu.cli.options import argument, option
-from fsmeu.cli.output import Tell, emit, file_for, write_output
+from fsmeu.cli.output import emit, file_for, write_output
 from fsmeu.corpora.records import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
@@ -186,8 +186,13 @@ def _train_tagger(files: _Files, place: Path, wanted: _Untrained) -> dict[str, A
     given = {**wanted.given, "loss_params": wanted.loss.params or None}
     model = _build_tagger(templates, loss, params, given)
     begin = process_time()
-    with shared.estimating("train", "training", model.searn.iterations) as tell:
-        model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
+    most = model.searn.iterations
+    with shared.estimating("train", "training") as callback:
+
+        def show(number: int, _: Any) -> None:
+            callback(number / most if most else 0.0, f"iteration {number}")
+
+        model.fit(inputs, tags, on_iteration=show)
     seconds = process_time() - begin
     shared.saving.save(model, place)
     summary: dict[str, Any] = {
@@ -309,10 +314,13 @@ def _stream(
     outcomes = []
     for name, learner in learners.items():
         total = max(stream.shuffles, 1) * stream.passes * examples
-        with shared.estimating(f"online {name}", name, total) as tell:
+        with shared.estimating(f"online {name}", name) as callback:
+            done = 0
 
-            def update(more: int, text: str, tell: Tell = tell) -> None:
-                tell(advance=more, text=text)
+            def update(more: int, text: str) -> None:
+                nonlocal done
+                done += more
+                callback(done / total, text)  # noqa: B023 - called within this round
 
             outcomes.append(online_learners.run_orders(name, learner, data, held_out, plan, update))
     if model is not None:
