@@ -14,6 +14,7 @@ from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus
 from fsmeu.corpora.run import Data, Sink, Task, open_output, run
+from fsmeu.endings import COMPRESSED, ending_of
 from fsmeu.errors import as_number, one_of
 from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
@@ -33,7 +34,7 @@ def check_corpus_options(options: CorpusAnswers, source: ModelSource) -> None:
     if options.resume and options.output is None:
         refuse("--resume", "the file of results so far must be given by --output FILE")
     check_run(options)
-    if options.output is not None and options.output.endswith(".gz"):
+    if options.output is not None and ending_of(options.output) in COMPRESSED:
         must = "results are written uncompressed, so that each is complete when it is written"
         refuse("--output", must, options.output)
 

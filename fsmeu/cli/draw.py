@@ -18,6 +18,7 @@ from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
 from fsmeu.drawing.pages import Page
 from fsmeu.drawing.pages import explore as explore_page
+from fsmeu.endings import MACHINE, MODEL_JSON, PICTURES, ending_of
 from fsmeu.losses.loss import SpecLoss, library
 from fsmeu.losses.sum_over_paths import compile_summed
 from fsmeu.models import Model
@@ -49,9 +50,9 @@ def draw_thing(
     ),
     form: str | None = option(
         "--format -f NAME",
-        "svg, png, pdf, dot, tex, txt, fst or html.",
+        f"{', '.join(PICTURES)} or {MACHINE}.",
         unset="by the ending of -o",
-        autocompletion=one_word_of("svg", "png", "pdf", "dot", "tex", "txt", "fst", "html"),
+        autocompletion=one_word_of(*PICTURES, MACHINE),
     ),
     given_z: bool = option("--given-z", "Leave out registers that read z alone; z stays free."),
     depth: int | None = option("--depth D", "Only the first D steps.", min=0),
@@ -79,15 +80,15 @@ def draw_thing(
     weight is -log(value + shift); the shift is said on stderr. A page needs no network: machines to
     move and zoom in, pairs step by step, probabilities to slide with expectation and decision.
     """
-    kind = form or (Path(output).suffix[1:].lower() if output else "")
+    kind = form or (ending_of(output) if output else "")
     if output not in (None, _STDOUT):
         out.file_for("--output", str(output))
-    is_loss = loss is not None and not loss.lower().endswith(".json")
+    is_loss = loss is not None and ending_of(loss) != MODEL_JSON
     picture = any((z, y, source.model, given_z, minimize, summed, short)) or depth is not None
-    if not is_loss and kind == "fst":
+    if not is_loss and kind == MACHINE:
         must = "a machine file (fst) is made of a loss"
         refuse("draw", must, "a model", "Name a loss, or draw the model as a picture")
-    if loss is not None and kind == "fst":
+    if loss is not None and kind == MACHINE:
         _write_machine(inputs.load_loss(loss, binding), n, z, output, summed, minimize)
         return
     if loss is not None and is_loss and kind == "html" and not picture:

@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 import typer
 
 from fsmeu.cli.completion import Completer, engine_names, loss_names, one_word_of
+from fsmeu.endings import CORPORA, TRAINING
 
 
 class LazyModule(ModuleType):
@@ -149,7 +150,7 @@ class CorpusRun:
         "--input-format NAME",
         "What the corpus is: jsonl or conll.",
         unset="by the ending",
-        autocompletion=one_word_of("jsonl", "conll"),
+        autocompletion=one_word_of(*CORPORA),
     )
     jobs: str | None = option(
         "--jobs -j N",
@@ -195,5 +196,5 @@ class ExampleFormat:
         "What the file is: svmlight, whose features count from 1, svmlight0, from 0, csv or npz; "
         "conll for sentences.",
         unset="by the ending",
-        autocompletion=one_word_of("svmlight", "svmlight0", "csv", "npz", "conll"),
+        autocompletion=one_word_of(*TRAINING),
     )

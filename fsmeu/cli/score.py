@@ -20,6 +20,7 @@ from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
 from fsmeu.corpora.records import LineError, RecordFields, blocks, format_of, read_record
 from fsmeu.drawing.plots import plot_intervals, save_plot
+from fsmeu.endings import SCORES, ending_of
 from fsmeu.errors import FsmeuError, InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
@@ -31,7 +32,6 @@ from fsmeu.models import calibrate as find_temperature
 from fsmeu.progress import progress_bar
 
 MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
-_ENDINGS = (".json", ".csv")
 _AUTO = "k=auto"
 _OTHER_PLACES = "Choose other places with --gold and --system, or another loss"
 
@@ -127,7 +127,7 @@ def score_corpus(
     types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
     document = {**facts, "scores": rows, **({"types": types} if by_type else {})}
     if place is not None:
-        is_csv = place.suffix.lower() == ".csv"
+        is_csv = ending_of(place) == "csv"
         out.write_output(place, _csv_text(rows) if is_csv else _json_text(document))
     elif as_json:
         out.print_json(document)
@@ -156,8 +156,8 @@ def _tallied(question: score.ScoreQuestion, typed: opt.CorpusRun, file: str) -> 
 def _checked_output(name: str) -> Path:
     """The file for the scores; checked before the work."""
     place = out.file_for("--output", name)
-    if place.suffix.lower() not in _ENDINGS:
-        must = f"it must be a file that ends in {' or '.join(_ENDINGS)}"
+    if ending_of(place) not in SCORES:
+        must = f"it must be a file that ends in .{' or .'.join(SCORES)}"
         refuse("--output", must, name, "Rename it; --json prints a document")
     return place
 

@@ -19,7 +19,8 @@ from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import emit, file_for, write_output
 from fsmeu.corpora.records import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
-from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
+from fsmeu.drawing.plots import checked_plot, plot_curves, save_plot
+from fsmeu.endings import PLOTS, TRAINING, ending_of, format_by_ending
 from fsmeu.errors import check_int, one_of
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ online_learners, sets = (
     opt.LazyModule("fsmeu.searn.features"),
 )
 
-_COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
-_PLOTS = (*PLOT_FORMATS, "csv", "json")
+_PLOTS = (*PLOTS, "csv", "json")
 _Files = tuple[str, str | None]  # to train with and to test with
 _TEMPLATES = "templates"  # of taggers, which hold a Searn
 _WITHIN = ("bits", "crossed", "checkpoint", "verbose")  # parameters that taggers set themselves
@@ -119,8 +119,7 @@ def train(
     if place is None and not stream.online:
         refuse("train", "--output MODEL.npz must be given")
     files = (file, test)
-    columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
-    if reading.input_format == "conll" or (columns and reading.input_format is None):
+    if (reading.input_format or format_by_ending(file, TRAINING)) == "conll":
         wrong = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", wrong)
         assert place is not None
@@ -365,10 +364,10 @@ def _mean_text(moments: dict[str, float | None]) -> str:
 
 def _checked_curves(name: str) -> Path:
     """The path of the file of curves, looked at before anything long is run."""
-    kind = Path(name).suffix.lstrip(".").lower()
+    kind = ending_of(name)
     if kind not in _PLOTS:
         refuse("--plot", f"the name must end in .{', .'.join(_PLOTS)}", name)
-    if kind in PLOT_FORMATS:
+    if kind in PLOTS:
         checked_plot(name, ".csv and .json work without it")
     return file_for("--plot", name)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.endings import LOSS
 from fsmeu.errors import InputError, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
@@ -317,7 +318,7 @@ def bind_loss(
 # -- by name or path -------------------------------------------------------------------------------
 
 
-_SUFFIX = ".loss"
+_SUFFIX = f".{LOSS}"
 _OTHER_NAMES = {"exact_match": "zero_one", "iou": "jaccard"}
 _OTHER_NAMES |= dict.fromkeys(("dice", "f1", "fbeta"), "fscore")
 _OTHER_NAMES |= dict.fromkeys(("conlleval", "seqeval"), "chunk_fscore")
