@@ -34,6 +34,7 @@ _DEBUG = "--debug"
 _NO_ARGUMENTS = "NoArgsIsHelpError"  # typer's, which has shown help
 # Options in the place of arguments of Python.
 OPTIONS = {
+    "baseline": "--baseline",
     "budget": "--budget",
     "compile_summed": "draw --summed",
     "depth": "--depth",
@@ -43,6 +44,7 @@ OPTIONS = {
     "gold": "--gold",
     "input_format": "--input-format",
     "jobs": "--jobs",
+    "k": "--k",
     "keep": "--keep",
     "label": "--label",
     "labels": "--labels",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,6 +156,7 @@ def _print_expectation(
 
 
 def _expectation_data(answer: Expectation, levels: bool) -> dict[str, Any]:
+    """Value, bounds, variance and quantiles by name; the distribution as well, if asked for."""
     names = ("value", "lower", "upper", "kept", "variance")
     data: dict[str, Any] = {name: getattr(answer, name) for name in names}
     dist = answer.levels
@@ -183,27 +185,49 @@ def _print_levels(levels: Levels) -> None:
         out.line(f"\n{less} are left out; --json has them.")
 
 
-def decode_labels(
-    source: opt.ModelSource,
-    binding: opt.Binding,
-    typed: opt.CorpusAnswers,
-    loss: str = opt.LOSS,
+@dataclass(frozen=True)
+class _Search:
+    """How decisions are found: arguments of ``decode``."""
+
     method: str = option(
         "--method NAME",
         "How to decide; auto takes what the loss and model allow. A table of several: all, or "
         "names with commas between them.",
         "auto",
         autocompletion=method_names,
-    ),
-    given: str | None = opt.GIVEN,
-    constraint: str | None = opt.CONSTRAINT,
-    explain: bool = option("--explain", "Say which property chose the method."),
-    keep: int | None = opt.KEEP,
-    budget: int = option("--budget B", "Work, as a number of candidates tried.", CANDIDATES, min=1),
+    )
+    constraint: str | None = opt.CONSTRAINT
+    keep: int | None = opt.KEEP
+    budget: int = option("--budget B", "Work, as a number of candidates tried.", CANDIDATES, min=1)
     seconds: float | None = option(
         "--seconds S", "Time for trying candidates, for each sequence.", unset="no limit"
-    ),
-    engine: str = opt.ENGINE,
+    )
+    engine: str = opt.ENGINE
+    k: int | None = option("--k -k K", "A table of the K best sequences, best first.", min=1)
+
+    def compares(self) -> bool:
+        """Whether several methods are compared."""
+        return self.method == "all" or len(words(self.method)) > 1
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of ``decode`` by name, but for the method and k."""
+        return {
+            "constraint": read_constraint("--constraint", self.constraint),
+            "keep": self.keep,
+            "budget": self.budget,
+            "seconds": self.seconds,
+            "engine": self.engine,
+        }
+
+
+def decode_labels(
+    source: opt.ModelSource,
+    binding: opt.Binding,
+    typed: opt.CorpusAnswers,
+    search: _Search,
+    loss: str = opt.LOSS,
+    given: str | None = opt.GIVEN,
+    explain: bool = option("--explain", "Say which property chose the method."),
     draw: str | None = option(
         "--draw FILE", "With --engine openfst: a picture of what was searched, with the decision."
     ),
@@ -213,51 +237,55 @@ def decode_labels(
 
     Under one model the labels and their expected value are printed; with --corpus a line for each
     sequence. Whether the decision is proven best is said by --explain and --json, and in the
-    table of several methods.
+    tables of several methods or sequences.
     With --engine openfst, explicit machines are composed and searched: by the methods additive,
     counting, viterbi, ranking and exhaustive, which apply where those of the default engine do.
     """
-    allowed = read_constraint("--constraint", constraint)
-    options: dict[str, Any] = {"constraint": allowed, "keep": keep, "budget": budget}
-    options |= {"seconds": seconds, "engine": engine}
+    arguments = search.arguments()
     check_corpus_options(typed, source)
-    explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
-    methods = words(method)
-    several = method == "all" or len(methods) > 1
-    if draw is not None and not explicit:
-        must = "--draw shows the machine that was searched, which only --engine openfst builds"
-        refuse("decode", must, None, "Add --engine openfst")
-    if draw is not None and (several or typed.corpus is not None):
-        must = "--draw shows one decision, under the model of --probs or --model"
-        refuse("decode", must, f"--method {method}" if several else "--corpus")
+    one_of("decode", "engine", search.engine, ENGINES)
+    _check_decode_options(search, typed.corpus is not None, draw is not None)
     picture = None if draw is None else out.file_for("--draw", draw)
     asked = _Asked(loss, binding, given)
     if typed.corpus is not None:
-        if several:
-            must = "methods are compared under one model, given by --probs or --model"
-            refuse("--method", must, "--corpus")
-        options["method"] = one_of("decode", "method", method, ["auto", *METHODS])
-        _decode_corpus(asked, typed, options, explain, as_json)
+        arguments["method"] = one_of("decode", "method", search.method, ["auto", *METHODS])
+        _decode_corpus(asked, typed, arguments, explain, as_json)
         return
     label_model = read_model(source, loss, given)
     loaded = asked.loaded()
-    if several:
-        named = None if method == "all" else methods
-        _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
+    if search.compares():
+        methods = None if search.method == "all" else words(search.method)
+        _print_comparison(compare_methods(loaded, label_model, methods, arguments), as_json)
         return
-    options["method"] = method
+    arguments["method"] = search.method
     with progress_bar("searching", first_call=_MOMENT) as callback:
-        options["progress"] = callback
-        decision = decode(loaded, label_model, **options)
+        arguments["progress"] = callback
+        if search.k is not None:
+            _print_several(decode(loaded, label_model, k=search.k, **arguments), explain, as_json)
+            return
+        decision = decode(loaded, label_model, **arguments)
     if picture is not None:
-        _drawn(loaded, label_model, decision, allowed).save(picture)
-    explanation = {"explanation": in_words(decision)} if explain else {}
-    if as_json:
-        out.print_json({**_decision_data(decision), **explanation})
-        return
-    out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
-    for text in explanation.values():
-        out.line(text, wrap=True)
+        _drawn(loaded, label_model, decision, arguments["constraint"]).save(picture)
+    _print_decision(decision, explain, as_json)
+
+
+def _check_decode_options(search: _Search, is_corpus: bool, draws: bool) -> None:
+    """Refuses options of ``fsmeu decode`` that do not go together."""
+    if draws and search.engine != "openfst":
+        must = "--draw shows the machine that was searched, which only --engine openfst builds"
+        refuse("decode", must, None, "Add --engine openfst")
+    several = f"--method {search.method}" if search.compares() else ""
+    if draws and (several or is_corpus or search.k is not None):
+        must = "--draw shows one decision, under the model of --probs or --model"
+        refuse("decode", must, several or ("--corpus" if is_corpus else f"--k {search.k}"))
+    if is_corpus and several:
+        must = "methods are compared under one model, given by --probs or --model"
+        refuse("--method", must, "--corpus")
+    if search.k is not None and (is_corpus or several):
+        must = (
+            "several sequences are decided on by one method, under the model of --probs or --model"
+        )
+        refuse("--k", must, several or "--corpus")
 
 
 def _decode_corpus(
@@ -291,8 +319,37 @@ def _drawn(loss: SpecLoss, model: Model, decision: Decision, allowed: Any) -> Dr
     return draw_machine(of_fst(machine, name), y=decision.labels)
 
 
-def _decision_data(decision: Decision) -> dict[str, Any]:
-    return {name: value for name, value in vars(decision).items() if name != "why"}
+def _decision_data(decision: Decision, explain: bool = False) -> dict[str, Any]:
+    """The fields of a decision by name; in words why it was decided on, if asked to."""
+    fields = {name: value for name, value in vars(decision).items() if name != "why"}
+    return {**fields, "explanation": in_words(decision)} if explain else fields
+
+
+def _print_decision(decision: Decision, explain: bool, as_json: bool) -> None:
+    """Prints the labels and their value, and if asked to why they were decided on."""
+    if as_json:
+        out.print_json(_decision_data(decision, explain))
+        return
+    out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
+    if explain:
+        out.line(in_words(decision), wrap=True)
+
+
+def _print_several(decisions: Sequence[Decision], explain: bool, as_json: bool) -> None:
+    """Prints a table of decisions, best first, and if asked to why each was decided on."""
+    if as_json:
+        out.print_json([_decision_data(decision, explain) for decision in decisions])
+        return
+    cells = [(*_decision_cells(decision), decision.method) for decision in decisions]
+    out.emit(cells, ("labels", "value", "exact", "method"), right=("value",))
+    for decision in decisions if explain else ():
+        out.line(f"\n{_spelled(decision.labels)}: {in_words(decision)}", wrap=True)
+
+
+def _decision_cells(decision: Decision) -> tuple[str, str, str]:
+    """The labels, the value and whether it is proven best, as texts."""
+    proven = "yes" if decision.exact else "no"
+    return _spelled(decision.labels), f"{decision.value:.10g}", proven
 
 
 def _spelled(labels: Sequence[Label]) -> str:
@@ -308,13 +365,14 @@ def _text_line(data: dict[str, Any]) -> str:
 
 
 def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
+    """Prints a table of the decisions of several methods, and why others were not used."""
     if as_json:
         out.print_json([_compared_data(row) for row in rows])
         return
     cells = []
     for row in rows:
-        if (best := row.decision) is not None:
-            shown = (_spelled(best.labels), f"{best.value:.10g}", "yes" if best.exact else "no")
+        if row.decision is not None:
+            shown = _decision_cells(row.decision)
             cells.append((row.method, *shown, f"{1000 * row.seconds:.1f}"))
     out.emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
     refused = [row.refused for row in rows if row.refused]
@@ -323,6 +381,7 @@ def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
 
 
 def _compared_data(row: Compared) -> dict[str, Any]:
+    """The decision of a method and its time by name, or why it was refused."""
     if row.decision is None:
         return {"method": row.method, "refused": row.refused}
     return {**_decision_data(row.decision), "seconds": row.seconds, "method": row.method}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
@@ -97,45 +97,105 @@ def score_corpus(
     that are summed over sentences. Intervals hold 95 of 100 bootstrap draws of sentences; the
     same draws are used for all, and differences are paired.
     """
-    if as_json and output is not None:
-        must = "scores are printed as a document by --json, or written to the file of --output"
-        refuse("--json", must, "both", "Leave one out")
-    place = None if output is None else _checked_output(output)
-    picture = out.checked_picture(plot, "-o FILE.csv gives the numbers")
-    kind = format_of(file, typed.input_format)
+    sinks = _checked_sinks(output, as_json, plot)
+    form = format_of(file, typed.input_format)
     check_run(typed)
     places = RecordFields(gold or None, tuple(dict.fromkeys(system or ())))
-    params = _with_k(binding.param or [], file, kind, places)
+    params = _with_k(binding.param or [], file, form, places)
     ways = _checked_ways(decide)
     loaded = _load(losses, opt.Binding(params, binding.labels, binding.types))
     condition = read_constraint("--given", given)
     temperature = None
     if calibrate is not None:
-        if STDIN not in (calibrate, file) and Path(calibrate).resolve() == Path(file).resolve():
-            refuse("--calibrate", "it must not be the corpus that is scored", calibrate)
+        _check_held_out(calibrate, file)
         temperature = _temperature(calibrate, typed.input_format, places, condition)
-    question = score.ScoreQuestion(loaded, kind, places, ways, condition, temperature, by_type)
+    question = score.ScoreQuestion(loaded, form, places, ways, condition, temperature, by_type)
     tally = _tallied(question, typed, file)
-    chosen = "viterbi" if "viterbi" in tally.decisions else next(iter(tally.decisions), "")
-    if baseline is not None and tally.decisions:
-        chosen = one_of("--baseline", "it", baseline, tally.decisions)
+    chosen = _chosen_baseline(baseline, tally.decisions)
     with progress_bar("drawing") as callback:
         rows = score.rows_of(tally, loaded, chosen, draws, seed, callback)
-    facts: dict[str, Any] = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws}
-    facts |= {"seed": seed, "baseline": chosen, "params": choose_params(params)}
-    facts |= {} if temperature is None else {"temperature": temperature}
+    facts = {
+        "sentences": len(tally.n),
+        "labels": sum(tally.n),
+        "draws": draws,
+        "seed": seed,
+        "baseline": chosen,
+        "params": choose_params(params),
+    }
+    if temperature is not None:
+        facts["temperature"] = temperature
     types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
-    document = {**facts, "scores": rows, **({"types": types} if by_type else {})}
-    if place is not None:
-        is_csv = ending_of(place) == "csv"
-        out.write_output(place, _csv_text(rows) if is_csv else _json_text(document))
-    elif as_json:
-        out.print_json(document)
+    _show_scores(sinks, _Scores(facts, rows, types if by_type else None))
+
+
+class _Sinks(NamedTuple):
+    """What scores are written to, checked before the work.
+
+    Attributes:
+        file: a json or csv file; None to print them.
+        as_json: whether they are printed as JSON, not as tables.
+        picture: a plot; None for none.
+    """
+
+    file: Path | None
+    as_json: bool
+    picture: Path | None
+
+
+def _checked_sinks(output: str | None, as_json: bool, plot: str | None) -> _Sinks:
+    """The files to write; an InputError where one cannot be written, or --json contradicts it."""
+    if as_json and output is not None:
+        must = "scores are printed as a document by --json, or written to the file of --output"
+        refuse("--json", must, "both", "Leave one out")
+    file = None if output is None else _checked_output(output)
+    return _Sinks(file, as_json, out.checked_picture(plot, "-o FILE.csv gives the numbers"))
+
+
+class _Scores(NamedTuple):
+    """The scores of a corpus.
+
+    Attributes:
+        facts: sizes of the corpus, seed, baseline and so on, by name.
+        rows: a score each, with the keys ``score.HEADS``.
+        types: by decision and chunk type, precision and so on; None where not asked for.
+    """
+
+    facts: dict[str, Any]
+    rows: list[dict[str, Any]]
+    types: dict[str, dict[str, dict[str, Any]]] | None
+
+    def document(self) -> dict[str, Any]:
+        """The scores as one JSON document."""
+        types = {} if self.types is None else {"types": self.types}
+        return {**self.facts, "scores": self.rows, **types}
+
+
+def _show_scores(sinks: _Sinks, scores: _Scores) -> None:
+    """Writes or prints the scores, and plots them if asked to."""
+    if sinks.file is not None:
+        is_csv = ending_of(sinks.file) == "csv"
+        text = _csv_text(scores.rows) if is_csv else _json_text(scores.document())
+        out.write_output(sinks.file, text)
+    elif sinks.as_json:
+        out.print_json(scores.document())
     else:
-        _print_tables(facts, rows)
-        _print_types(types)
-    if picture is not None:
-        _plot_scores(picture, rows)
+        _print_tables(scores.facts, scores.rows)
+        _print_types(scores.types or {})
+    if sinks.picture is not None:
+        _plot_scores(sinks.picture, scores.rows)
+
+
+def _check_held_out(name: str, corpus: str) -> None:
+    """Refuses to calibrate with the corpus that is scored."""
+    if STDIN not in (name, corpus) and Path(name).resolve() == Path(corpus).resolve():
+        refuse("--calibrate", "it must not be the corpus that is scored", name)
+
+
+def _chosen_baseline(name: str | None, decisions: Sequence[str]) -> str:
+    """The decision that others are compared with: as chosen, viterbi, or the first; "" if none."""
+    if name is not None and decisions:
+        return one_of("score", "baseline", name, decisions)
+    return "viterbi" if "viterbi" in decisions else next(iter(decisions), "")
 
 
 def _tallied(question: score.ScoreQuestion, typed: opt.CorpusRun, file: str) -> score.Tally:
@@ -291,7 +351,8 @@ def _cells(rows: Sequence[dict[str, Any]], kind: str = "", sign: str = "") -> li
     return cells
 
 
-def _print_types(types: dict[str, dict[str, dict[str, Any]]]) -> None:
+def _print_types(types: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    """A table for each decision: a line for each chunk type."""
     heads = ("precision", "recall", "F1", "given", "predicted")
     for decision, kinds in types.items():
         out.line(f"\nchunks of {decision} by type", style="bold")
