@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,9 +37,77 @@ _AUTO = "k=auto"
 _OTHER_PLACES = "Choose other places with --gold and --system, or another loss"
 
 
+@dataclass(frozen=True)
+class _Decided:
+    """What is scored: decisions in the corpus, and those of its models."""
+
+    gold: str | None = option(
+        "--gold WHERE",
+        "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
+        "backwards).",
+        unset="y, or column -2",
+    )
+    system: list[str] | None = option(
+        "--system -s WHERE",
+        "Decisions that the corpus holds, a key or column as for --gold; a name for them may stand "
+        "before it, as in crf=3. Repeatable.",
+        unset="column -1 where there is nothing else",
+    )
+    decide: str = option(
+        "--decide A,B,...",
+        "How models decide: viterbi (the most probable sequence), marginal (the most probable "
+        "label of each position), meu (the best expected value of each sentence, by each loss), "
+        "corpus (that of the corpus; all models are held in memory).",
+        "viterbi,marginal,meu",
+    )
+    given: str | None = opt.GIVEN
+    calibrate: str | None = option(
+        "--calibrate FILE",
+        "Held-out records, models and references as in CORPUS: models decide at the temperature "
+        "at which these references are most probable.",
+    )
+
+    def fields(self) -> RecordFields:
+        """The places of reference and decisions in a record."""
+        return RecordFields(self.gold or None, tuple(dict.fromkeys(self.system or ())))
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """How decisions are compared with a baseline."""
+
+    baseline: str | None = option(
+        "--baseline NAME", "The decision to compare others with.", unset="viterbi, or the first"
+    )
+    draws: int = option(
+        "--draws N", "Bootstrap draws for the intervals; 0 for none.", 1000, min=0, max=MOST_DRAWS
+    )
+    seed: int = opt.SEED
+
+    def chosen(self, decisions: Sequence[str]) -> str:
+        """The decision to compare others with; "" where there are none."""
+        if self.baseline is not None and decisions:
+            return one_of("score", "baseline", self.baseline, decisions)
+        return "viterbi" if "viterbi" in decisions else next(iter(decisions), "")
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What scores are written to."""
+
+    output: str | None = option(
+        "--output -o FILE", "A .json or .csv file for the scores.", unset="tables are printed"
+    )
+    plot: str | None = option("--plot FILE", "Plot values and intervals (.png, .pdf or .svg).")
+    as_json: bool = opt.JSON
+
+
 def score_corpus(
     typed: opt.CorpusRun,
     binding: opt.Binding,
+    decided: _Decided,
+    comparison: _Comparison,
+    shown: _Shown,
     losses: list[str] = argument(
         "LOSS",
         "What to score by, and to decide for: built-in losses or paths of loss files. A parameter "
@@ -49,43 +118,6 @@ def score_corpus(
         "FILE", "JSON lines or sentences in columns, gzipped or not; - for standard input."
     ),
     by_type: bool = option("--by-type", "Also precision, recall and F1 of each chunk type."),
-    gold: str | None = option(
-        "--gold WHERE",
-        "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
-        "backwards).",
-        unset="y, or column -2",
-    ),
-    system: list[str] | None = option(
-        "--system -s WHERE",
-        "Decisions that the corpus holds, a key or column as for --gold; a name for them may stand "
-        "before it, as in crf=3. Repeatable.",
-        unset="column -1 where there is nothing else",
-    ),
-    decide: str = option(
-        "--decide A,B,...",
-        "How models decide: viterbi (the most probable sequence), marginal (the most probable "
-        "label of each position), meu (the best expected value of each sentence, by each loss), "
-        "corpus (that of the corpus; all models are held in memory).",
-        "viterbi,marginal,meu",
-    ),
-    given: str | None = opt.GIVEN,
-    calibrate: str | None = option(
-        "--calibrate FILE",
-        "Held-out records, models and references as in CORPUS: models decide at the temperature "
-        "at which these references are most probable.",
-    ),
-    baseline: str | None = option(
-        "--baseline NAME", "The decision to compare others with.", unset="viterbi, or the first"
-    ),
-    draws: int = option(
-        "--draws N", "Bootstrap draws for the intervals; 0 for none.", 1000, min=0, max=MOST_DRAWS
-    ),
-    seed: int = opt.SEED,
-    output: str | None = option(
-        "--output -o FILE", "A .json or .csv file for the scores.", unset="tables are printed"
-    ),
-    plot: str | None = option("--plot FILE", "Plot values and intervals (.png, .pdf or .svg)."),
-    as_json: bool = opt.JSON,
 ) -> None:
     """Score decisions for a corpus against its references, by one loss or several.
 
@@ -97,29 +129,30 @@ def score_corpus(
     that are summed over sentences. Intervals hold 95 of 100 bootstrap draws of sentences; the
     same draws are used for all, and differences are paired.
     """
-    sinks = _checked_sinks(output, as_json, plot)
+    sinks = _checked_sinks(shown)
     form = format_of(file, typed.input_format)
     check_run(typed)
-    places = RecordFields(gold or None, tuple(dict.fromkeys(system or ())))
+    places = decided.fields()
     params = _with_k(binding.param or [], file, form, places)
-    ways = _checked_ways(decide)
+    ways = _checked_ways(decided.decide)
     loaded = _load(losses, opt.Binding(params, binding.labels, binding.types))
-    condition = read_constraint("--given", given)
+    condition = read_constraint("--given", decided.given)
     temperature = None
-    if calibrate is not None:
-        _check_held_out(calibrate, file)
-        temperature = _temperature(calibrate, typed.input_format, places, condition)
+    if decided.calibrate is not None:
+        _check_held_out(decided.calibrate, file)
+        temperature = _temperature(decided.calibrate, typed.input_format, places, condition)
     question = score.ScoreQuestion(loaded, form, places, ways, condition, temperature, by_type)
     tally = _tallied(question, typed, file)
-    chosen = _chosen_baseline(baseline, tally.decisions)
+    baseline = comparison.chosen(tally.decisions)
+    draws = comparison.draws
     with progress_bar("drawing") as callback:
-        rows = score.rows_of(tally, loaded, chosen, draws, seed, callback)
+        rows = score.rows_of(tally, loaded, baseline, draws, comparison.seed, callback)
     facts = {
         "sentences": len(tally.n),
         "labels": sum(tally.n),
         "draws": draws,
-        "seed": seed,
-        "baseline": chosen,
+        "seed": comparison.seed,
+        "baseline": baseline,
         "params": choose_params(params),
     }
     if temperature is not None:
@@ -142,13 +175,14 @@ class _Sinks(NamedTuple):
     picture: Path | None
 
 
-def _checked_sinks(output: str | None, as_json: bool, plot: str | None) -> _Sinks:
+def _checked_sinks(shown: _Shown) -> _Sinks:
     """The files to write; an InputError where one cannot be written, or --json contradicts it."""
-    if as_json and output is not None:
+    if shown.as_json and shown.output is not None:
         must = "scores are printed as a document by --json, or written to the file of --output"
         refuse("--json", must, "both", "Leave one out")
-    file = None if output is None else _checked_output(output)
-    return _Sinks(file, as_json, out.checked_picture(plot, "-o FILE.csv gives the numbers"))
+    file = None if shown.output is None else _checked_output(shown.output)
+    picture = out.checked_picture(shown.plot, "-o FILE.csv gives the numbers")
+    return _Sinks(file, shown.as_json, picture)
 
 
 class _Scores(NamedTuple):
@@ -191,13 +225,6 @@ def _check_held_out(name: str, corpus: str) -> None:
         refuse("--calibrate", "it must not be the corpus that is scored", name)
 
 
-def _chosen_baseline(name: str | None, decisions: Sequence[str]) -> str:
-    """The decision that others are compared with: as chosen, viterbi, or the first; "" if none."""
-    if name is not None and decisions:
-        return one_of("score", "baseline", name, decisions)
-    return "viterbi" if "viterbi" in decisions else next(iter(decisions), "")
-
-
 def _tallied(question: score.ScoreQuestion, typed: opt.CorpusRun, file: str) -> score.Tally:
     """The scores of all records of a corpus, and of decisions for it as a whole."""
     tally = score.Tally()
@@ -231,6 +258,7 @@ def _checked_ways(decide: str) -> tuple[str, ...]:
 
 
 def _csv_text(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows as a csv file with a header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, score.HEADS, lineterminator="\n")
     writer.writeheader()
@@ -262,7 +290,7 @@ def _with_k(params: list[str], name: str, form: str, places: RecordFields) -> li
 def _temperature(
     name: str, chosen_form: str | None, places: RecordFields, condition: object
 ) -> float:
-    """The temperature at which the references of held-out records are most probable; it is told."""
+    """The temperature at which held-out references are most probable; it is printed on stderr."""
     if name == STDIN:
         refuse("--calibrate", "held-out records must be in a file", "standard input")
     form = format_of(name, chosen_form)
@@ -309,7 +337,7 @@ def _read_spec(name: str) -> Spec:
 
 
 def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
-    """Adds the decisions for the whole corpus, and says what is known of them."""
+    """Adds the decisions for the whole corpus to the tally, and prints their expected values."""
     with progress_bar("deciding for the corpus") as callback:
         for name, decision in score.decide_whole(tally, losses, callback):
             if isinstance(decision, FsmeuError):
@@ -343,9 +371,15 @@ def _print_tables(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None
 
 
 def _cells(rows: Sequence[dict[str, Any]], kind: str = "", sign: str = "") -> list[str]:
+    """The value of each row and, where there are draws, the ends of its interval.
+
+    Of differences, ``kind`` is "difference_", and ``sign`` is "+", so that signs are shown.
+    """
     cells = []
     for row in rows:
-        value, low, high = (row[kind.rstrip("_") or "value"], row[f"{kind}low"], row[f"{kind}high"])
+        value = row[kind.rstrip("_") or "value"]
+        low = row[f"{kind}low"]
+        high = row[f"{kind}high"]
         ends = [] if low is None else [f"{low:{sign}.4f} {high:{sign}.4f}"]
         cells += [f"{value:{sign}.4f}", *ends]
     return cells
