@@ -40,7 +40,7 @@ def check_corpus_options(options: CorpusAnswers, source: ModelSource) -> None:
 
 
 def check_run(options: CorpusRun) -> None:
-    """Refuses numbers of processes that cannot be had, and what is no answer to bad records."""
+    """Refuses what --jobs and --on-error do not take."""
     one_of("corpus", "on_error", options.on_error or "stop", ("stop", "skip"))
     _wanted_workers(options)
 
@@ -53,6 +53,7 @@ class _Wanted(NamedTuple):
 
 
 def _wanted_workers(options: CorpusRun) -> _Wanted:
+    """The workers that --jobs names."""
     text = "1" if options.jobs is None else options.jobs.strip()
     number = as_number(text)
     if number is not None:
@@ -145,7 +146,8 @@ def _output(
 
         yield say, None
         return
-    path, corpus = file_for("--output", options.output), Path(str(options.corpus))
+    path = file_for("--output", options.output)
+    corpus = Path(str(options.corpus))
     if options.corpus != STDIN and path.exists() and path.samefile(corpus.expanduser()):
         refuse("--output", "it must not be the corpus itself")
     with open_output(path, options.resume) as output:

@@ -100,7 +100,8 @@ def _param_value(name: str, text: str) -> object:
 
 def choose_labels(binding: Binding, scheme: str = "") -> tuple[Label, ...] | None:
     """The labels of --labels, or those that --types makes in a scheme of tags; None for neither."""
-    labels, types = binding.labels, binding.types
+    labels = binding.labels
+    types = binding.types
     if labels is not None and types is not None:
         refuse("labels", "labels are given by --labels or by --types", "both", "Leave one out")
     if types is None and labels is None:

@@ -42,7 +42,8 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
         if name not in groups:
             parameters.append(parameter.replace(annotation=hints[name]))
             continue
-        kinds, panel = get_type_hints(groups[name]), getattr(groups[name], "panel", None)
+        kinds = get_type_hints(groups[name])
+        panel = getattr(groups[name], "panel", None)
         for field in fields(groups[name]):
             default: Any = copy(field.default)
             default.rich_help_panel = panel

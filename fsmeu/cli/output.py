@@ -54,8 +54,10 @@ def emit(
         side: Any = "right" if header in right else "left"
         table.add_column(visible(header), justify=side, overflow="fold")
     if not headers:
-        table.box, table.show_header = None, False
-        table.columns[0].style, table.columns[0].no_wrap = "bold", True
+        table.box = None
+        table.show_header = False
+        table.columns[0].style = "bold"
+        table.columns[0].no_wrap = True
         table.padding = (0, 2, 0, 0)
     for row in rows:
         cells = [visible(x) if isinstance(x, str) else x for x in row]

@@ -175,7 +175,8 @@ def _print_levels(levels: Levels) -> None:
     longest = float(levels.probabilities.max())
     rows = []
     for k in shown:
-        value, probability = float(levels.values[k]), float(levels.probabilities[k])
+        value = float(levels.values[k])
+        probability = float(levels.probabilities[k])
         bar = ProgressBar(total=longest, completed=probability, width=_BAR)
         rows.append((f"{value:.10g}", f"{probability:.8g}", bar))
     out.emit(rows, ("value", "probability", ""), right=("value", "probability"))

@@ -81,7 +81,8 @@ def queries_of(
     cached = dict[Hashable, tuple[Loss, Model]]()
     results = list[Query]()
     for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):
-        _, tags = key = id(model), tuple(further_tags(loss, z))
+        tags = tuple(further_tags(loss, z))
+        key = (id(model), tags)
         if key not in cached:
             cached[key] = fitted(loss, model_at(model, f"{where}, models[{row}]"), where, tags)
         results.append(_query(*cached[key], z, where, f"{where}, zs[{row}]"))
