@@ -65,11 +65,12 @@ def _wanted_workers(options: CorpusRun) -> _Wanted:
 
 
 def run_corpus(
-    question: Task, options: CorpusRun, source: Source, take: Sink, last: Data | None = None
+    task: Task, options: CorpusRun, source: Source, sink: Sink, last: Data | None = None
 ) -> Counter[str]:
     """The numbers of "records" answered, of those "proven" best, and of "bad" ones skipped.
 
-    ``take`` gets the results, batch by batch.
+    ``sink`` is called with the results of each batch. ``last`` is the last result of a run that is
+    resumed.
     """
     done = Counter[str]()
     begin = monotonic()
@@ -77,10 +78,8 @@ def run_corpus(
         workers("corpus", *_wanted_workers(options)) as pool,
         progress_bar("corpus") as callback,
     ):
-        for results, faults, position in run(
-            question, source, pool, options.on_error or "stop", last
-        ):
-            take(results)
+        for results, faults, position in run(task, source, pool, options.on_error or "stop", last):
+            sink(results)
             for fault in faults:
                 note(f"skipped: {worded(fault)}")
             proven = sum(bool(data.get("exact")) for data in results)
@@ -92,16 +91,19 @@ def run_corpus(
 
 
 def answer_corpus(
-    ask: Callable[[str], Task], options: CorpusAnswers, loss: str, show: Callable[[Data], str]
+    task_for: Callable[[str], Task], options: CorpusAnswers, loss: str, show: Callable[[Data], str]
 ) -> Counter[str]:
     """The numbers of records of a corpus that ``run_corpus`` counts.
 
-    The question is ``ask(format of the corpus)``. Where there is no file for results, ``show``
-    makes a line on standard output of each.
+    Args:
+        task_for: the task, given the format of the corpus.
+        options: the corpus, and where results are written.
+        loss: the name of the loss as typed: standard input can be one of it and the corpus.
+        show: the line of standard output for a result, where there is no file for them.
     """
     done = 0
     with corpus_source(str(options.corpus), loss) as source:
-        question = ask(format_of(str(options.corpus), options.input_format))
+        task = task_for(format_of(str(options.corpus), options.input_format))
         with _output(options, show) as (write, last):
 
             def counted(results: list[Data]) -> None:
@@ -111,7 +113,7 @@ def answer_corpus(
 
             before = 0 if last is None else int(last["record"])
             try:
-                return run_corpus(question, options, source, counted, last)
+                return run_corpus(task, options, source, counted, last)
             except KeyboardInterrupt:
                 note(f"fsmeu: interrupted; {_how_to_go_on(options, before + done)}")
                 raise

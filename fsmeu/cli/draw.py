@@ -231,7 +231,7 @@ def _loss_subject(
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
-    """Writes a picture, and says where it shows how many states there are, not the machine."""
+    """Writes a picture, and says on stderr if it is a summary of a machine with many states."""
     if output != _STDOUT:
         drawing.save(output, form)
         out.note(f"{drawing.automaton.name}: {Path(output)}")

@@ -144,7 +144,7 @@ class ModelSource:
 
 @dataclass(frozen=True)
 class CorpusRun:
-    """How a corpus is read, and what works on it."""
+    """How a corpus is read, and by how many processes."""
 
     panel = "Corpus"
     input_format: str | None = option(

@@ -101,7 +101,7 @@ def folder_for(option: str, path: Path) -> Path:
 
 
 def _in_folder(option: str, path: Path) -> Path:
-    """The path; one in a folder that is not there is refused: a slip would make new folders."""
+    """The path; an InputError if its folder does not exist, so that a typo makes no folder."""
     folder = path.parent
     if not folder.is_dir():
         must = f"the folder {shorten(str(folder))} must exist"

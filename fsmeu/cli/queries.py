@@ -125,7 +125,7 @@ def _expect_corpus(
 ) -> None:
     """Prints or writes a value for each record of a corpus."""
 
-    def ask(form: str) -> ModelQuestion:
+    def task_for(form: str) -> ModelQuestion:
         if form == "conll" and column is None:
             must = "the column of the hypothesis must be given for a corpus in columns"
             refuse("--column", must, "none", "For example: --column 3")
@@ -135,7 +135,7 @@ def _expect_corpus(
         return ModelQuestion("expect", asked.loaded(), form, places, given=asked.condition())
 
     show = as_line if as_json else lambda data: repr(data["value"])
-    totals = answer_corpus(ask, typed, asked.loss, show)
+    totals = answer_corpus(task_for, typed, asked.loss, show)
     if totals["bad"] or typed.output is not None:
         out.note(f"{totals['records']:,} records, {totals['bad']:,} bad ones skipped")
 
@@ -298,13 +298,13 @@ def _decode_corpus(
 ) -> None:
     """Prints or writes a decision for each record of a corpus."""
 
-    def ask(form: str) -> ModelQuestion:
+    def task_for(form: str) -> ModelQuestion:
         places = RecordFields("")
         loaded = asked.loaded()
         condition = asked.condition()
         return ModelQuestion("decode", loaded, form, places, explain, options, condition)
 
-    totals = answer_corpus(ask, typed, asked.loss, as_line if as_json else _text_line)
+    totals = answer_corpus(task_for, typed, asked.loss, as_line if as_json else _text_line)
     if not as_json or typed.output is not None or totals["bad"]:
         more = f", {totals['bad']:,} bad records skipped" if totals["bad"] else ""
         counts = f"{totals['records']:,} sequences, {totals['proven']:,} decisions proven best"
@@ -312,7 +312,7 @@ def _decode_corpus(
 
 
 def _drawn(loss: SpecLoss, model: Model, decision: Decision, allowed: Any) -> Drawing:
-    """The machine that a decision was found in; what reads the decision is coloured."""
+    """A drawing of the machine that was searched, with the path of the decision coloured."""
     if decision.method == EXHAUSTIVE.name:
         composed = hypotheses_composition(loss, model, allowed)
         return draw_machine(composed, z=decision.labels)

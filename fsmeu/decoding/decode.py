@@ -218,7 +218,7 @@ def decode_many(
     threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Any] = {}
 
-    def tell(made: int) -> None:
+    def report(made: int) -> None:
         total = max(1, len(rows))
         progress(made / total, f"{made:,} of {total:,} decisions")
 
@@ -226,7 +226,7 @@ def decode_many(
     if scheduler is None and fast:
         for ranked in _ranked_together(loss, rows, options):
             decisions.update(ranked)
-            tell(len(decisions))
+            report(len(decisions))
     left: dict[int, Model] = {}
     for row, model in enumerate(rows) if len(decisions) < len(rows) else ():
         if row not in decisions:
@@ -242,7 +242,7 @@ def decode_many(
     with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
         for some in map(decided, work.blocks) if threads == 1 else pool.map(decided, work.blocks):
             decisions.update(some)
-            tell(len(decisions))
+            report(len(decisions))
     if work.apart:
         batch = [left[row] for row in work.apart]
         sizes = [model.n for model in batch]
@@ -257,7 +257,7 @@ def decode_many(
             sizes,
             few,
             scheduler,
-            lambda count: tell(before + count),
+            lambda count: report(before + count),
         )
         decisions.update(zip(work.apart, shares, strict=True))
     return [decisions[row] for row in range(len(rows))]

@@ -127,7 +127,7 @@ class Corpus:
         return self.groups_at(None)
 
     def groups_at(self, cap: int | None) -> list[Group]:
-        """The same, with ages that stop at a cap; None where they do not."""
+        """The sentences that are swept together, with ages that stop at a cap; None for no cap."""
         groups = []
         for rows in query.group_by_structure(self.models):
             first = self.models[rows[0]]
@@ -216,7 +216,7 @@ class CorpusTotals(NamedTuple):
 
 
 def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
-    """The corpus with ages that stop at one cap after the other, which y does not reach.
+    """The corpus with ages that stop at a cap, for each cap that y exceeds with small probability.
 
     Nothing where the value is no ratio of totals, or few items are counted.
     """
@@ -235,7 +235,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
 
 
 def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
-    """The expected value if it is a ratio of totals that counts much; None where it is not."""
+    """The expected value by lanes; None if it is no ratio of totals, or few items are counted."""
     found = None
     for totals in totals_of_corpus(corpus):
         if not totals.reaches_cap(zs):

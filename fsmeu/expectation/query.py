@@ -179,10 +179,10 @@ def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:
 
 
 def group_by_structure(items: Sequence[Query | Model]) -> list[list[int]]:
-    """Rows grouped by length, label order and structure of the model; distributions are alone.
+    """Lists of rows, those with models of the same length, labels and structure in one list.
 
-    So are sequences without labels, of which chains of any order are one structure. The longest
-    come first, as the structure that serves them serves shorter ones, too.
+    A row whose hypothesis is a model is alone, and so is one of length 0, where chains of any order
+    have one structure. The longest come first: their structure serves shorter ones, too.
     """
     groups: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
@@ -194,7 +194,7 @@ def group_by_structure(items: Sequence[Query | Model]) -> list[list[int]]:
 
 
 def batch_size(model: Model, count: int, jobs: int) -> int:
-    """How many of so many models like this one, at least one, a thread takes at a time."""
+    """The number of models like this one, 1 to ``count``, that a thread takes at a time."""
     arcs = sum(len(layer.weight) for layer in model.layered().layers)
     share = count if jobs == 1 else count // (TASKS_PER_JOB * jobs) + 1
     return max(1, min(share, WEIGHTS_AT_ONCE // (jobs * max(1, arcs))))

@@ -89,7 +89,7 @@ def hmm(
 
 
 def _posterior(model: Potentials) -> Potentials:
-    """The same model as that of a hidden Markov model, given its observations.
+    """The model, named as the posterior of a hidden Markov model, with a bound on its roundings.
 
     Each potential is a logarithm or the sum of two.
     """

@@ -46,7 +46,7 @@ class Chain(Parametrized):
 
     @property
     def roundings(self) -> int:
-        """A bound on the roundings behind the probability of a sequence, products aside.
+        """A bound on the relative error of P(y) before factors are multiplied, in roundings.
 
         The sums of rows were divided by, and are still off 1 by up to two units.
         """
@@ -121,7 +121,7 @@ class Bernoulli(_Independent):
 
     @property
     def roundings(self) -> int:
-        """A bound on the roundings behind the probability of a sequence: one of each 1 - p."""
+        """A bound on the relative error of P(y) before factors are multiplied: one of each 1-p."""
         return self.n
 
     def marginals(self) -> Floats:
@@ -191,7 +191,7 @@ def binary_marginals(model: object) -> Floats | None:
 
 
 def binary_loss(model: Model) -> float:
-    """What ``binary_marginals`` lose of a model: the sum of |P(first label) - (1 - P(second))|.
+    """The sum over positions of |P(first label) - (1 - P(second))|; 0 for other models.
 
     Expected values that see the second column alone are off by this times their range at most.
     """
