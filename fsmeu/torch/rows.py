@@ -24,7 +24,7 @@ logits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -34,8 +34,7 @@ import torch
 from torch import Tensor
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.files import write_arrays
-from fsmeu.torch.tables import saved_fields
+from fsmeu.torch.tables import save_fields, saved_fields
 
 _UNIT = 2.0**-53
 
@@ -71,8 +70,7 @@ class RowRule:
 
     def save(self, path: str | Path) -> None:
         """Writes the rule to an npz file."""
-        columns = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self)}
-        write_arrays(path, columns)
+        save_fields(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> RowRule:

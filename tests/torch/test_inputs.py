@@ -32,7 +32,7 @@ FAULTS = [
     ({"emissions": torch.zeros(2, 3, 5)}, "the same sequences and positions"),
     ({"emissions": torch.zeros(0, 4, 5)}, "a batch must have sequences"),
     ({"emissions": torch.zeros(2, 0, 5)}, "sequences must have tokens"),
-    ({"emissions": torch.full((2, 4, 5), torch.nan)}, "emissions must be numbers"),
+    ({"emissions": torch.full((2, 4, 5), torch.nan)}, "emissions must be finite"),
     ({"emissions": torch.full((2, 4, 5), INF)}, "emissions must be finite, or -inf"),
     ({"emissions": torch.full((2, 4, 5), -INF)}, "must allow some labels"),
     ({"tags": torch.zeros(0, 4).long()}, "a batch must have sequences"),
@@ -45,7 +45,7 @@ FAULTS = [
     ({"mask": torch.tensor([[True] * 4, [False] * 4])}, "none in sequence 1"),
     ({"mask": torch.ones(2, 3)}, r"the mask must be a tensor of shape \(2, 4\)"),
     ({"transitions": torch.zeros(4, 4)}, r"shape \(5, 5\), or by position \(2, 3, 5, 5\)"),
-    ({"transitions": torch.full((5, 5), torch.nan).double()}, "transitions must be numbers"),
+    ({"transitions": torch.full((5, 5), torch.nan).double()}, "transitions must be finite"),
     ({"start": torch.zeros(4)}, r"start must be a tensor of shape \(5,\)"),
     ({"end": torch.zeros(5, 1)}, r"end must be a tensor of shape \(5,\)"),
 ]
