@@ -367,7 +367,7 @@ def _sentence_counts(
     places = (counts - low[:, None]).astype(np.int64)
     for name, column, place in zip(names, counts[1:], places[1:], strict=True):
         if len(broken := column[column != column.min() + place]):
-            must = f"{name} must grow by whole numbers, for its distribution to be tabled"
+            must = f"{name} must grow by whole numbers, for a table of its distribution"
             raise InputError("expect_corpus", must, given=f"the value {broken[0]:g}")
     shape = 1 + places.max(axis=1)
     _guard_table(shape)

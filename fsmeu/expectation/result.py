@@ -165,7 +165,7 @@ def width_of(expectation: Expectation) -> float:
 def check_finite(where: str, numbers: float | Floats) -> None:
     """Refuses results that doubles cannot hold."""
     if not np.isfinite(numbers).all():
-        must = "the result must be a number that doubles can hold; values of the loss are too large"
+        must = "the expected value must not overflow doubles: values of the loss are too large"
         raise InputError(where, must, remedy="Scale the loss down")
 
 

@@ -155,9 +155,8 @@ class SpecLoss(Loss):
     def swapped(self) -> SpecLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         if self.spec.requirement is not None:
-            must = "a loss that restricts its hypotheses cannot be swapped, as what is learned does"
-            remedy = "Its value would be that of hypotheses that a model draws, which has others, "
-            remedy += "too. Learn for a loss without require, and decide for this one"
+            must = "a loss that restricts its hypotheses cannot be swapped, as learning does"
+            remedy = "Learn for a loss without require, and decide for this one"
             raise InputError(
                 f"{self.kind} {self.name}", must, given=self.requirement, remedy=remedy
             )

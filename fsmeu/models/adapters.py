@@ -325,7 +325,7 @@ def parse_json(text: str, where: str) -> object:
     except InputError:
         raise
     except ValueError:
-        raise InputError(where, "numbers must be of sensible length") from None
+        raise InputError(where, "numbers may not have thousands of digits") from None
 
 
 def _check_nesting(content: object, where: str) -> None:

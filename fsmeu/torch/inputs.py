@@ -97,7 +97,7 @@ def check_tags(where: str, tags: Any, mask: Any, labels: int) -> tuple[Tensor, T
     if bool(((known < 0) | (known >= labels)).any()):
         wrong = known[(known < 0) | (known >= labels)][0]
         must = f"tags must be indices of the loss's labels, from 0 to {labels - 1}"
-        remedy = "Tokens that do not count belong behind the mask"
+        remedy = "Set the mask to False at tokens that do not count"
         raise InputError(where, must, given=int(wrong), remedy=remedy)
     return known, lengths
 

@@ -106,7 +106,7 @@ class ExpectedScore(nn.Module):
             except LossFileError as error:
                 why = f"the value has none for some counts: {error}"
         if self.corpus:
-            must = "the expected value of a corpus needs lanes"
+            must = "the value of a corpus must have a generating function (lanes)"
             raise InputError(_WHERE, must, given=f"a loss of which {why}")
         return References(known, lengths)
 

@@ -89,7 +89,7 @@ calibrate(3, 4) => models must be a list
 calibrate([[0.5]], [["x"]], skip_impossible=True) => some reference ; Got none
 calibrate([[0.5]], [[1, 0]], skip_impossible=True) => length 1
 calibrate([[0.5]], [[1]], skip_impossible=2) => skip_impossible
-tempered(Mixture([EVEN] * 2, [0.5, 0.5]), 2.0) => one path
+tempered(Mixture([EVEN] * 2, [0.5, 0.5]), 2.0) => no two paths
 tempered(EVEN, 0) | tempered(EVEN, -1) | tempered(EVEN, INF) => temperature
 tempered(EVEN, NAN) | tempered(EVEN, "hot") | tempered(EVEN, [1.0]) => temperature
 EmptyError

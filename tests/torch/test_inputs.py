@@ -40,7 +40,7 @@ FAULTS = [
     ({"tags": torch.zeros(2, 4)}, "tags must be a tensor of label indices"),
     ({"tags": torch.zeros(2).long()}, r"of shape \(B, n\)"),
     ({"tags": torch.full((2, 4), 5)}, "from 0 to 4. Got 5"),
-    ({"tags": torch.full((2, 4), -100)}, "belong behind the mask"),
+    ({"tags": torch.full((2, 4), -100)}, "Set the mask to False"),
     ({"mask": torch.tensor([[True] * 4, [True, False, True, False]])}, "one with holes"),
     ({"mask": torch.tensor([[True] * 4, [False] * 4])}, "none in sequence 1"),
     ({"mask": torch.ones(2, 3)}, r"the mask must be a tensor of shape \(2, 4\)"),
