@@ -189,7 +189,7 @@ def expect_corpus(loss: LossLike, zs: Sequences, models: Iterable[ModelLike]) ->
     hypotheses, models = query.paired(zs, models, "expect_corpus")
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
-    indices = list(map(query.encoded, hypotheses, corpus.models, names))
+    indices = list(map(query.encoded_hypothesis, hypotheses, corpus.models, names))
     for loss, z, name in zip(corpus.losses, indices, names, strict=True):
         check_hypothesis(loss, z, name)
     form = corpus.loss.split

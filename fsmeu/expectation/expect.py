@@ -92,39 +92,39 @@ def expect(
     >>> round(expect(load("fscore"), "110", [0.9, 0.5, 0.3]).value, 6)
     0.731333
     """
-    options = Options(engine, keep, max_states).checked("expect")
+    options = ExpectOptions(engine, keep, max_states).checked("expect")
     query = query_of(loss, z, model)
     expectation = expectation_of(query, options)
     return replace(expectation, _outputs=partial(_outputs, query, options))
 
 
-class Options(NamedTuple):
+class ExpectOptions(NamedTuple):
     """How expectations are computed: the options of ``expect``."""
 
     engine: str = "auto"
     keep: int | None = None
     max_states: int | None = None
 
-    def checked(self, where: str) -> Options:
+    def checked(self, where: str) -> ExpectOptions:
         """The same options; an InputError if one is invalid."""
         engine = errors.one_of(where, "engine", self.engine, ENGINES)
         keep = None if self.keep is None else check_int(where, "keep", self.keep)
         limit = self.max_states
-        return Options(
+        return ExpectOptions(
             engine, keep, None if limit is None else check_int(where, "max_states", limit)
         )
 
 
-_DEFAULT = Options()
+_DEFAULT = ExpectOptions()
 
 
-def _outputs(query: Query, options: Options) -> dict[str, float]:
+def _outputs(query: Query, options: ExpectOptions) -> dict[str, float]:
     """The expectations of the further outputs that the loss's file names, by name."""
     pairs = ((name, replace(query, loss=loss)) for name, loss in query.loss.outputs.items())
     return {name: expectation_of(x, options._replace(keep=None)).value for name, x in pairs}
 
 
-def expectation_of(query: Query, options: Options = _DEFAULT) -> Expectation:
+def expectation_of(query: Query, options: ExpectOptions = _DEFAULT) -> Expectation:
     """The expected value of a query, as ``expect`` has it."""
     if options.engine == "openfst":
         return composition.explicit_expectation(query, options.keep, options.max_states)
@@ -163,7 +163,7 @@ def expect_many(
     array([0.3, 0.5])
     """
     loss = as_loss(loss, "expect_many")
-    options = Options(engine, keep, max_states).checked("expect_many")
+    options = ExpectOptions(engine, keep, max_states).checked("expect_many")
     queries = queries_of(loss, zs, models, "expect_many")
     threads = checked_jobs("expect_many", jobs)
     if scheduler is None:
@@ -185,7 +185,9 @@ def expect_many(
 _NUMBERS = 4  # of an expectation: value, lower and upper bound, mass that was kept
 
 
-def expectations_of(queries: Sequence[Query], options: Options = _DEFAULT, jobs: int = 1) -> Floats:
+def expectations_of(
+    queries: Sequence[Query], options: ExpectOptions = _DEFAULT, jobs: int = 1
+) -> Floats:
     """Values, lower bounds, upper bounds and masses kept of queries, (4, queries).
 
     With several jobs, they are nan where queries are not computed together: processes may do that.
@@ -215,13 +217,15 @@ def expectations_of(queries: Sequence[Query], options: Options = _DEFAULT, jobs:
     return out
 
 
-def values_and_errors(queries: Sequence[Query], options: Options = _DEFAULT) -> Floats:
+def values_and_errors(queries: Sequence[Query], options: ExpectOptions = _DEFAULT) -> Floats:
     """The expected values of queries, and bounds on their errors, (2, queries)."""
     values, lower, upper, _ = expectations_of(queries, options)
     return np.stack([values, np.maximum(upper - values, values - lower)])
 
 
-def _share(question: tuple[Loss, Options], pairs: list[tuple[Any, Model]]) -> list[list[float]]:
+def _share(
+    question: tuple[Loss, ExpectOptions], pairs: list[tuple[Any, Model]]
+) -> list[list[float]]:
     """For each pair of a hypothesis and its model: value, lower bound, upper bound, mass kept."""
     loss, options = question
     found = expect_many(loss, *zip(*pairs, strict=True), **options._asdict())

@@ -113,7 +113,7 @@ def _hypothesis(z: Any, model: Any, name: str) -> Any:
 def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
     """The query, with the names of the caller and of the hypothesis in messages."""
     if not isinstance(z, Model):
-        indices = encoded(z, model, name)
+        indices = encoded_hypothesis(z, model, name)
         check_hypothesis(loss, indices, name)
         return Query(loss, indices, None, model, where)
     if not set(z.labels) <= set(model.labels):
@@ -129,7 +129,7 @@ def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
     return query
 
 
-def encoded(z: Iterable[Any], model: Model, name: str) -> Ints:
+def encoded_hypothesis(z: Iterable[Any], model: Model, name: str) -> Ints:
     """The label indices of a hypothesis, which is as long as its model, (n,)."""
     indices = model.alphabet.encode(z, name)
     _check_length(len(indices), model, name)

@@ -16,7 +16,7 @@ from torch import Tensor
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError
 from fsmeu.torch.lanes import Lanes
-from fsmeu.torch.tables import ScoreTables, save_fields, saved_fields, walk
+from fsmeu.torch.tables import ScoreTables, save_fields, saved_fields, walk_tags
 
 _COMPLEX = {torch.float64: torch.complex128, torch.float32: torch.complex64}
 
@@ -116,7 +116,7 @@ def plan_of(tables: ScoreTables, tags: Ints, lengths: Ints, lanes: Lanes, places
         lanes: nodes and weights of cases.
         places: the case of each sequence, (B,).
     """
-    walked = walk(tables, tags, lengths)
+    walked = walk_tags(tables, tags, lengths)
     padded = np.where(np.arange(tags.shape[1]) < lengths[:, None], tags, tables.labels)
     return Plan(
         kinds=_tensor(walked.kinds.T),

@@ -35,8 +35,7 @@ from torch import Tensor
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.torch.tables import save_fields, saved_fields
-
-_UNIT = 2.0**-53
+from fsmeu.twofold import UNIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +154,9 @@ def _values(rule: RowRule, ranked: Tensor, lengths: Tensor) -> _Values:
     gained = known.gain[which, : n + 1] * torch.nn.functional.pad(ratios, (1, 0))
     offset = known.offset[which, : n + 1]
     none = known.none[which, : n + 1] * zero.prod(1, keepdim=True)
-    relative = (12 * n + len(rule.nodes) + 1600) * _UNIT + rule.off
+    relative = (12 * n + len(rule.nodes) + 1600) * UNIT + rule.off
     finite = offset.masked_fill(offset == -torch.inf, 0.0)
-    errors = relative * gained + 8 * n * _UNIT * none.abs() + 8 * _UNIT * finite.abs()
+    errors = relative * gained + 8 * n * UNIT * none.abs() + 8 * UNIT * finite.abs()
     return _Values(gained + offset + none, errors)
 
 

@@ -138,7 +138,7 @@ class Walk:
     last: Ints
 
 
-def walk(tables: ScoreTables, tags: Ints, lengths: Ints) -> Walk:
+def walk_tags(tables: ScoreTables, tags: Ints, lengths: Ints) -> Walk:
     """What sequences of label indices, (B, n), of which so many positions count, lead to."""
     batch, n = tags.shape
     kinds = np.full((batch, n), tables.kinds - 1, np.int64)
