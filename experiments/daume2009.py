@@ -34,9 +34,10 @@ from result_files import FOLDER as RESULTS
 from result_files import load, save
 
 from fsmeu.cli.failures import Guarded
-from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
+from fsmeu.cli.output import emit, line, note, print_json, write_output
 from fsmeu.errors import InputError, one_of
 from fsmeu.files import read_text
+from fsmeu.progress import Progress, progress_bar
 from searn.chain import chain_losses
 from searn.experiment import Plan, as_data, curve, differences, experiment, plot_iterations, rows_of
 from searn.registry import CURVES, TASKS, WORDS, summaries
@@ -191,7 +192,7 @@ def run_tasks(
     rows: dict[str, list[Row]] = {}
     numbers = range(1 if quick else seeds)
     for name, task in asked.items():
-        with progress("training") as bar:
+        with progress_bar("training") as bar:
             sizes = Sizes(train, test, quick)
             plan = Plan(numbers, sizes, held_out, folds, _folder(output), _teller(bar))
             mine = experiment(task, plan)
@@ -226,7 +227,7 @@ def draw_curves(
     rows: list[Row] = []
     _note_command(output)
     for name in _chosen(tasks or list(CURVES)):
-        with progress("training") as bar:
+        with progress_bar("training") as bar:
             numbers = range(1 if quick else seeds)
             sizes = Sizes(train, test, quick)
             plan = Plan(numbers, sizes, False, folds, _folder(output), _teller(bar))
@@ -268,11 +269,11 @@ def show_chain(
         _keep_section(keep, {"commands": [_COMMAND], "rows": rows})
 
 
-def _teller(bar: Any) -> Told:
+def _teller(bar: Progress) -> Told:
     """A function that shows each run and its score: in the bar, or as a line without a terminal."""
 
     def tell(name: str, value: float) -> None:
-        bar(text=f"last: {name} {100 * value:.2f}")
+        bar(0.0, f"last: {name} {100 * value:.2f}")
         if not sys.stderr.isatty():
             note(f"{name}: {100 * value:.2f}")
 

@@ -17,7 +17,7 @@ _DRAWN_CELLS = 1 << 22  # sentences of the corpora that are drawn at once: 64 MB
 
 
 @dataclass(frozen=True)
-class Estimate:
+class IntervalEstimate:
     """A value, with the interval that holds 95 of 100 of drawn corpora; None without draws."""
 
     value: float
@@ -37,9 +37,9 @@ def drawn_weights(sentences: int, draws: int, seed: int) -> Iterator[Floats]:
         yield counts.reshape(rows, sentences).astype(np.float64)
 
 
-def estimate(value: float, drawn: Floats) -> Estimate:
+def estimate(value: float, drawn: Floats) -> IntervalEstimate:
     """The value of a corpus with the percentile interval of its draws, (draws,)."""
-    return Estimate(value, *percentiles(drawn)) if len(drawn) else Estimate(value)
+    return IntervalEstimate(value, *percentiles(drawn)) if len(drawn) else IntervalEstimate(value)
 
 
 def percentiles(drawn: Floats) -> tuple[float, float]:

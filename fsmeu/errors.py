@@ -253,7 +253,8 @@ def shorten(value: object, limit: int = 120) -> str:
         plain = value if isinstance(value, str) else repr(value)
     except Exception:  # as of very long numbers
         plain = f"a value of type {type(value).__name__}"
-    text, half = visible(" ".join(plain.split())), (limit - 5) // 2
+    text = visible(" ".join(plain.split()))
+    half = (limit - 5) // 2
     return text if len(text) <= limit else f"{text[:half]} ... {text[-half:]}"
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from fsmeu.endings import ending_of
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, shorten
 
 
@@ -159,9 +160,10 @@ def unpacked(raw: Any, name: str | Path = "") -> Any:
     stream = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     if stream.peek(2)[:2] == b"\x1f\x8b":
         return io.BufferedReader(gzip.GzipFile(fileobj=stream))
-    if Path(name).suffix == ".bz2":
+    ending = ending_of(name)
+    if ending == "bz2":
         return io.BufferedReader(bz2.BZ2File(stream))
-    if Path(name).suffix == ".gz":
+    if ending == "gz":
         raise OSError("it is not compressed as its name says")
     return stream
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from fsmeu.errors import InputError
@@ -29,3 +31,41 @@ def check_progress(where: str, progress: Any) -> Progress:
         must = "progress must be a function of the share that is done and of a note"
         raise InputError(where, must, given=progress)
     return progress  # type: ignore[no-any-return]
+
+
+@contextmanager
+def progress_bar(doing: str, first_call: int = 1) -> Iterator[Progress]:
+    """A ``Progress`` that moves a bar on stderr; nothing is shown where that is no terminal.
+
+    The bar shows what is being done and the last note. It pulses until a share above 0 is told.
+
+    Args:
+        doing: what is being done, in a word or two.
+        first_call: the call with which the bar appears, so that short work shows none; the bar of
+            the first one is there before it.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    console = Console(stderr=True)
+    text = TextColumn("{task.description} {task.fields[note]}", markup=False)
+    columns = (text, BarColumn(), TimeElapsedColumn())
+    hidden = not console.is_terminal
+    bar = RichProgress(*columns, console=console, transient=True, disable=hidden)
+    task = bar.add_task(doing, total=None, note="")
+    calls = 0
+
+    def move(done: float, note: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == first_call:
+            bar.start()
+        bar.update(task, total=1.0 if done > 0 else None, completed=done, note=note)
+
+    if first_call <= 1:
+        bar.start()
+    try:
+        yield move
+    finally:
+        bar.stop()

@@ -64,10 +64,8 @@ def twofold_log(numbers: Floats) -> Twofold:
     """The natural logarithm of doubles, within one unit of rounding of 1; -inf at 0."""
     fraction, exponent = np.frexp(numbers)
     small = fraction < 0.7
-    fraction, power = (
-        np.where(small, 2 * fraction, fraction),
-        np.where(small, exponent - 1, exponent),
-    )
+    fraction = np.where(small, 2 * fraction, fraction)
+    power = np.where(small, exponent - 1, exponent)
     with np.errstate(divide="ignore"):
         logs = twofold(np.log(fraction))
     return logs.plus(power * _LOG_2_REST).plus(power * _LOG_2)
@@ -76,7 +74,8 @@ def twofold_log(numbers: Floats) -> Twofold:
 def row_sums(array: Floats) -> Twofold:
     """The sums over the last axis, which is kept, (..., 1)."""
     rows = array.reshape(-1, array.shape[-1])
-    sums, size = np.zeros((2, len(rows), 1)), max(1, _SUMMED_CELLS // max(1, rows.shape[1]))
+    sums = np.zeros((2, len(rows), 1))
+    size = max(1, _SUMMED_CELLS // max(1, rows.shape[1]))
     for begin in range(0, len(rows), size):
         part = twofold(rows[begin : begin + size])
         while (width := part.high.shape[1]) > 1:

@@ -12,7 +12,7 @@ LONGEST_FILE = 500
 ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
 # The package itself ("") gathers what the floors below it offer; the command line is the door.
 LEVELS = [
-    "arrays cache display errors jit limits",
+    "arrays cache display endings errors jit limits",
     "bootstrap files fst parallel progress twofold",
     "constraints losses models",
     "trellis",

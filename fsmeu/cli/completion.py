@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from fsmeu.endings import LOSS
+
 Completer = Callable[[str], list[str]]
 
 
@@ -25,7 +27,7 @@ def loss_names(incomplete: str) -> list[str]:
     from fsmeu.losses.loss import library
 
     folder, _, beginning = incomplete.rpartition("/")
-    files = [path.name for path in Path(folder or ".").glob("*.loss")]
+    files = [path.name for path in Path(folder or ".").glob(f"*.{LOSS}")]
     prefix = incomplete.removesuffix(beginning) if beginning else incomplete
     own = [f"{prefix}{name}" for name in _beginning(sorted(files), beginning)]
     return [*_beginning(library(), incomplete), *own]

@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
-from fsmeu.cli.output import file_for, note, progress, write_output
+from fsmeu.cli.output import file_for, note, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus
 from fsmeu.corpora.run import Data, Sink, Task, open_output, run
+from fsmeu.endings import COMPRESSED, ending_of
 from fsmeu.errors import as_number, one_of
 from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
+from fsmeu.progress import progress_bar
 
 
 def check_corpus_options(options: CorpusAnswers, source: ModelSource) -> None:
@@ -32,13 +34,13 @@ def check_corpus_options(options: CorpusAnswers, source: ModelSource) -> None:
     if options.resume and options.output is None:
         refuse("--resume", "the file of results so far must be given by --output FILE")
     check_run(options)
-    if options.output is not None and options.output.endswith(".gz"):
+    if options.output is not None and ending_of(options.output) in COMPRESSED:
         must = "results are written uncompressed, so that each is complete when it is written"
         refuse("--output", must, options.output)
 
 
 def check_run(options: CorpusRun) -> None:
-    """Refuses numbers of processes that cannot be had, and what is no answer to bad records."""
+    """Refuses what --jobs and --on-error do not take."""
     one_of("corpus", "on_error", options.on_error or "stop", ("stop", "skip"))
     _wanted_workers(options)
 
@@ -51,6 +53,7 @@ class _Wanted(NamedTuple):
 
 
 def _wanted_workers(options: CorpusRun) -> _Wanted:
+    """The workers that --jobs names."""
     text = "1" if options.jobs is None else options.jobs.strip()
     number = as_number(text)
     if number is not None:
@@ -62,41 +65,45 @@ def _wanted_workers(options: CorpusRun) -> _Wanted:
 
 
 def run_corpus(
-    question: Task, options: CorpusRun, source: Source, take: Sink, last: Data | None = None
+    task: Task, options: CorpusRun, source: Source, sink: Sink, last: Data | None = None
 ) -> Counter[str]:
     """The numbers of "records" answered, of those "proven" best, and of "bad" ones skipped.
 
-    ``take`` gets the results, batch by batch.
+    ``sink`` is called with the results of each batch. ``last`` is the last result of a run that is
+    resumed.
     """
-    done, begin = Counter[str](), monotonic()
+    done = Counter[str]()
+    begin = monotonic()
     with (
         workers("corpus", *_wanted_workers(options)) as pool,
-        progress("corpus", source.size) as tell,
+        progress_bar("corpus") as callback,
     ):
-        for results, faults, position in run(
-            question, source, pool, options.on_error or "stop", last
-        ):
-            take(results)
+        for results, faults, position in run(task, source, pool, options.on_error or "stop", last):
+            sink(results)
             for fault in faults:
                 note(f"skipped: {worded(fault)}")
             proven = sum(bool(data.get("exact")) for data in results)
             done.update(records=len(results), proven=proven, bad=len(faults))
             rate = done["records"] / max(monotonic() - begin, 1e-9)
-            tell(completed=position, text=f"{done['records']:,} records, {rate:,.0f} a second")
+            share = position / source.size if source.size else 0.0
+            callback(share, f"{done['records']:,} records, {rate:,.0f} a second")
     return done
 
 
 def answer_corpus(
-    ask: Callable[[str], Task], options: CorpusAnswers, loss: str, show: Callable[[Data], str]
+    task_for: Callable[[str], Task], options: CorpusAnswers, loss: str, show: Callable[[Data], str]
 ) -> Counter[str]:
     """The numbers of records of a corpus that ``run_corpus`` counts.
 
-    The question is ``ask(format of the corpus)``. Where there is no file for results, ``show``
-    makes a line on standard output of each.
+    Args:
+        task_for: the task, given the format of the corpus.
+        options: the corpus, and where results are written.
+        loss: the name of the loss as typed: standard input can be one of it and the corpus.
+        show: the line of standard output for a result, where there is no file for them.
     """
     done = 0
     with corpus_source(str(options.corpus), loss) as source:
-        question = ask(format_of(str(options.corpus), options.input_format))
+        task = task_for(format_of(str(options.corpus), options.input_format))
         with _output(options, show) as (write, last):
 
             def counted(results: list[Data]) -> None:
@@ -106,7 +113,7 @@ def answer_corpus(
 
             before = 0 if last is None else int(last["record"])
             try:
-                return run_corpus(question, options, source, counted, last)
+                return run_corpus(task, options, source, counted, last)
             except KeyboardInterrupt:
                 note(f"fsmeu: interrupted; {_how_to_go_on(options, before + done)}")
                 raise
@@ -141,7 +148,8 @@ def _output(
 
         yield say, None
         return
-    path, corpus = file_for("--output", options.output), Path(str(options.corpus))
+    path = file_for("--output", options.output)
+    corpus = Path(str(options.corpus))
     if options.corpus != STDIN and path.exists() and path.samefile(corpus.expanduser()):
         refuse("--output", "it must not be the corpus itself")
     with open_output(path, options.resume) as output:

@@ -34,6 +34,7 @@ _DEBUG = "--debug"
 _NO_ARGUMENTS = "NoArgsIsHelpError"  # typer's, which has shown help
 # Options in the place of arguments of Python.
 OPTIONS = {
+    "baseline": "--baseline",
     "budget": "--budget",
     "compile_summed": "draw --summed",
     "depth": "--depth",
@@ -43,6 +44,7 @@ OPTIONS = {
     "gold": "--gold",
     "input_format": "--input-format",
     "jobs": "--jobs",
+    "k": "--k",
     "keep": "--keep",
     "label": "--label",
     "labels": "--labels",
@@ -149,6 +151,7 @@ def _in_words(debug: bool) -> Iterator[None]:
 
 
 def _explain(error: Any) -> tuple[str, int]:
+    """The sentence that an exception ends a command with, and the exit code."""
     if isinstance(error, FsmeuError):
         return worded(error), BAD_INPUT
     if hasattr(error, "format_message"):
@@ -162,7 +165,7 @@ def _explain(error: Any) -> tuple[str, int]:
         return message(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT
     if isinstance(error, MemoryError):
         remedy = "Use less data, a smaller n, or --keep"
-        return message("memory", "there is not enough of it for this", None, remedy), BAD_INPUT
+        return message("memory", "there is not enough memory for this", None, remedy), BAD_INPUT
     if isinstance(error, ImportError) and not (error.name or "fsmeu").startswith("fsmeu"):
         remedy = "'fsmeu doctor' says what is missing and what to do"
         return message("installation", f"it must be complete ({error})", None, remedy), BAD_INPUT
@@ -171,6 +174,6 @@ def _explain(error: Any) -> tuple[str, int]:
 
 
 def _close_output() -> None:
-    """Sends what is still to be flushed at exit nowhere."""
+    """Redirects stdout to the null device, so that flushing it at exit cannot fail."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,6 +12,7 @@ from fsmeu.checking.examples import labels_in
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import Binding, ModelSource
 from fsmeu.corpora.records import conditioned
+from fsmeu.endings import LOSS, MODEL_ARRAY, ending_of
 from fsmeu.errors import InputError
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN, read_array, read_text
@@ -39,7 +40,7 @@ def whereabouts(name: str) -> str:
     """The path of a loss file, or "standard input"."""
     if name == STDIN:
         return "standard input"
-    return str(grammar_folder() / f"{name}.loss" if name in library() else _path(name).resolve())
+    return str(grammar_folder() / f"{name}.{LOSS}" if name in library() else _path(name).resolve())
 
 
 def _path(name: str) -> Path:
@@ -99,7 +100,8 @@ def _param_value(name: str, text: str) -> object:
 
 def choose_labels(binding: Binding, scheme: str = "") -> tuple[Label, ...] | None:
     """The labels of --labels, or those that --types makes in a scheme of tags; None for neither."""
-    labels, types = binding.labels, binding.types
+    labels = binding.labels
+    types = binding.types
     if labels is not None and types is not None:
         refuse("labels", "labels are given by --labels or by --types", "both", "Leave one out")
     if types is None and labels is None:
@@ -153,7 +155,8 @@ def _read_model(source: ModelSource, loss_name: str) -> Model:
         return as_model(numbers)
     name = str(source.model)
     if name != STDIN:
-        return as_model(read_array(name, name)) if name.endswith(".npy") else from_json(Path(name))
+        is_array = ending_of(name) == MODEL_ARRAY
+        return as_model(read_array(name, name)) if is_array else from_json(Path(name))
     if loss_name == STDIN:
         must = "standard input holds the loss or the model, not both"
         refuse("-", must, None, "Put one of them into a file")

@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 import typer
 
 from fsmeu.cli.completion import Completer, engine_names, loss_names, one_word_of
+from fsmeu.endings import CORPORA, TRAINING
 
 
 class LazyModule(ModuleType):
@@ -41,7 +42,8 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
         if name not in groups:
             parameters.append(parameter.replace(annotation=hints[name]))
             continue
-        kinds, panel = get_type_hints(groups[name]), getattr(groups[name], "panel", None)
+        kinds = get_type_hints(groups[name])
+        panel = getattr(groups[name], "panel", None)
         for field in fields(groups[name]):
             default: Any = copy(field.default)
             default.rich_help_panel = panel
@@ -142,14 +144,14 @@ class ModelSource:
 
 @dataclass(frozen=True)
 class CorpusRun:
-    """How a corpus is read, and what works on it."""
+    """How a corpus is read, and by how many processes."""
 
     panel = "Corpus"
     input_format: str | None = option(
         "--input-format NAME",
         "What the corpus is: jsonl or conll.",
         unset="by the ending",
-        autocompletion=one_word_of("jsonl", "conll"),
+        autocompletion=one_word_of(*CORPORA),
     )
     jobs: str | None = option(
         "--jobs -j N",
@@ -195,5 +197,5 @@ class ExampleFormat:
         "What the file is: svmlight, whose features count from 1, svmlight0, from 0, csv or npz; "
         "conll for sentences.",
         unset="by the ending",
-        autocompletion=one_word_of("svmlight", "svmlight0", "csv", "npz", "conll"),
+        autocompletion=one_word_of(*TRAINING),
     )

@@ -1,12 +1,11 @@
-"""What commands print: tables for people, JSON for programs, bars while they work."""
+"""What commands print and write: tables for people, JSON for programs, files."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,8 +19,6 @@ from fsmeu.cli.failures import refuse
 from fsmeu.errors import shorten, visible
 from fsmeu.files import write_file
 
-Tell = Callable[..., None]
-
 
 class _Screen(Console):
     """A console that lets the caller decide what a broken pipe means."""
@@ -30,9 +27,9 @@ class _Screen(Console):
         raise BrokenPipeError
 
 
-def screen(stderr: bool = False) -> Console:
+def screen() -> Console:
     """The console for tables: plain text unless it is a terminal that wants colours."""
-    return _Screen(markup=False, highlight=False, emoji=False, stderr=stderr)
+    return _Screen(markup=False, highlight=False, emoji=False)
 
 
 def emit(
@@ -57,8 +54,10 @@ def emit(
         side: Any = "right" if header in right else "left"
         table.add_column(visible(header), justify=side, overflow="fold")
     if not headers:
-        table.box, table.show_header = None, False
-        table.columns[0].style, table.columns[0].no_wrap = "bold", True
+        table.box = None
+        table.show_header = False
+        table.columns[0].style = "bold"
+        table.columns[0].no_wrap = True
         table.padding = (0, 2, 0, 0)
     for row in rows:
         cells = [visible(x) if isinstance(x, str) else x for x in row]
@@ -82,36 +81,6 @@ def note(text: str) -> None:
     typer.echo(visible(text, keep="\n"), err=True)
 
 
-@contextmanager
-def progress(doing: str, total: float | None = None, patience: int = 0) -> Iterator[Tell]:
-    """A function that moves a bar on stderr, which is there if that is a terminal.
-
-    It takes the keywords of rich's ``Progress.update`` (``completed``, ``advance``, ``total``) and
-    ``text``, which is shown beside the bar. The bar is shown after ``patience`` calls.
-    """
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = screen(stderr=True)
-    text = TextColumn("{task.description} {task.fields[text]}")
-    columns = (text, BarColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    task, calls = bar.add_task(doing, total=total, text=""), 0
-
-    def tell(**news: Any) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == patience:
-            bar.start()
-        bar.update(task, **news)
-
-    if not patience:
-        bar.start()
-    try:
-        yield tell
-    finally:
-        bar.stop()
-
-
 def file_for(option: str, name: str | Path) -> Path:
     """The path of a file to write, checked before the work whose result it is to hold."""
     path = _in_folder(option, Path(name))
@@ -121,7 +90,7 @@ def file_for(option: str, name: str | Path) -> Path:
 
 
 def _in_folder(option: str, path: Path) -> Path:
-    """The path; one in a folder that is not there is refused: a slip would make new folders."""
+    """The path; an InputError if its folder does not exist, so that a typo makes no folder."""
     folder = path.parent
     if not folder.is_dir():
         must = f"the folder {shorten(str(folder))} must exist"

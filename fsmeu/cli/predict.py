@@ -19,13 +19,11 @@ from fsmeu.cli.failures import refuse, worded
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import (
-    Tell,
     checked_picture,
     emit,
     file_for,
     note,
     print_json,
-    progress,
     write_output,
 )
 from fsmeu.corpora.records import inputs_and_tags, read_sentences, written
@@ -33,16 +31,16 @@ from fsmeu.corpora.score import tag_scores
 from fsmeu.drawing.plots import plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError, one_of
 from fsmeu.losses.loss import load
+from fsmeu.progress import Progress, progress_bar
 
 if TYPE_CHECKING:
     from fsmeu.learning.examples import Examples
 
-base, named, examples, saving, searn = (
-    opt.LazyModule(f"fsmeu.{name}")
-    for name in (
-        "learning.base", "learning.classes", "learning.examples", "learning.saving", "searn",
-    )
-)  # fmt: skip
+base = opt.LazyModule("fsmeu.learning.base")
+named = opt.LazyModule("fsmeu.learning.classes")
+examples = opt.LazyModule("fsmeu.learning.examples")
+saving = opt.LazyModule("fsmeu.learning.saving")
+searn = opt.LazyModule("fsmeu.searn")
 # Parameters of estimators that have a place of their own at the command line.
 _ELSEWHERE = {
     "loss": "LOSS",
@@ -87,11 +85,7 @@ def predict(
             refuse("--probabilities, --plot", "they are for a classifier", "a tagger")
         _predict_tags(estimator, file, output, beam, as_json)
         return
-    if type(estimator).__name__ not in classifiers():
-        must = "the model must be a classifier of rows, or a trained tagger"
-        refuse(model, must, type(estimator).__name__)
-    if not (hasattr(estimator, "classes_") and hasattr(estimator, "n_features_in_")):
-        refuse(model, "the model must have been trained")
+    _check_classifier(model, estimator)
     if beam is not None:
         refuse("--beam", "it is for a tagger", type(estimator).__name__)
     data = examples.read_examples(file, **vars(reading), features=int(estimator.n_features_in_))
@@ -101,21 +95,57 @@ def predict(
     probs = _probabilities(estimator, data.rows) if probabilities else None
     measures = None if data.labels is None else base.measures(estimator, data.labels, classes)
     plot_decision(picture, estimator, data, classes)
+    predicted = _Predicted(classes, probs, measures)
     if as_json:
-        document: dict[str, Any] = {"classes": _plain(classes), "measures": measures}
-        if probs is not None:
-            document["probabilities"] = (probs if classes.ndim == 2 else probs[:, 0]).tolist()
-        print_json(document)
+        print_json(predicted.document())
         return
-    lines = _plain(classes.reshape(len(classes), -1))
-    if probs is not None:
-        lines = [[*line, *row] for line, row in zip(lines, probs.tolist(), strict=True)]
-    write_output(output, "".join("\t".join(map(str, line)) + "\n" for line in lines))
+    write_output(output, predicted.text())
     if output != "-":
         rows = [(name, f"{value:.4f}") for name, value in (measures or {}).items()]
         emit([("examples", f"{len(classes):,}"), *rows], ("measure", "value"), right=("value",))
     elif measures is not None:
         _note_measures(measures)
+
+
+def _check_classifier(name: str, estimator: Any) -> None:
+    """Refuses, of the file of this name, what is no trained classifier of rows."""
+    if type(estimator).__name__ not in classifiers():
+        must = "the model must be a classifier of rows, or a trained tagger"
+        refuse(name, must, type(estimator).__name__)
+    if not (hasattr(estimator, "classes_") and hasattr(estimator, "n_features_in_")):
+        refuse(name, "the model must have been trained")
+
+
+class _Predicted(NamedTuple):
+    """What a classifier says of examples.
+
+    Attributes:
+        classes: the class of each example, (examples,), or of each of its labels,
+            (examples, labels).
+        probabilities: those of positive labels, (examples, labels); None where not asked for.
+        measures: how good the classes are, by name; None where labels are not known.
+    """
+
+    classes: NDArray[Any]
+    probabilities: Floats | None
+    measures: Mapping[str, float] | None
+
+    def document(self) -> dict[str, Any]:
+        """All of it as a JSON document."""
+        document: dict[str, Any] = {"classes": _plain(self.classes), "measures": self.measures}
+        if self.probabilities is not None:
+            several = self.classes.ndim == 2
+            probabilities = self.probabilities if several else self.probabilities[:, 0]
+            document["probabilities"] = probabilities.tolist()
+        return document
+
+    def text(self) -> str:
+        """A line for each example: its classes, then its probabilities, with tabs between them."""
+        lines = _plain(self.classes.reshape(len(self.classes), -1))
+        if self.probabilities is not None:
+            rows = self.probabilities.tolist()
+            lines = [[*line, *row] for line, row in zip(lines, rows, strict=True)]
+        return "".join("\t".join(map(str, line)) + "\n" for line in lines)
 
 
 def _plain(classes: NDArray[Any]) -> list[Any]:
@@ -126,6 +156,7 @@ def _plain(classes: NDArray[Any]) -> list[Any]:
 
 
 def _note_measures(measures: Mapping[str, float]) -> None:
+    """Prints measures on one line of stderr."""
     note(", ".join(f"{name} {value:.4f}" for name, value in measures.items()))
 
 
@@ -145,7 +176,8 @@ def _predict_tags(tagger: Any, file: str, output: str, beam: int | None, as_json
     if beam is not None:
         tagger.searn_.set_params(beam=beam)
     sentences = read_sentences(file, least=tagger.width_)
-    inputs, references = sentences, None
+    inputs = sentences
+    references = None
     if len(sentences[0][0]) == tagger.width_ + 1:
         inputs, references = inputs_and_tags(sentences)
     tags = tagger.predict(inputs)
@@ -224,7 +256,7 @@ def check_set(where: str, key: str) -> None:
 
 
 def seed_all(model: Any, seed: int) -> None:
-    """Seeds whatever is drawn at random in training, by it or by estimators within, if not yet."""
+    """Sets each ``random_state`` that is None, of the estimator and of those within it."""
     for key, value in model.get_params(deep=True).items():
         if key.rpartition("__")[2] == "random_state" and value is None:
             model.set_params(**{key: seed})
@@ -238,13 +270,16 @@ def _estimator(name: str, chosen: str) -> Any:
 
 
 @contextmanager
-def estimating(where: str, doing: str, total: float | None = None) -> Iterator[Tell]:
-    """A context with a bar; what an estimator refuses is an InputError, its warnings are told."""
+def estimating(where: str, doing: str) -> Iterator[Progress]:
+    """A ``Progress`` that moves a bar, in a context for the methods of an estimator.
+
+    Their ValueErrors and TypeErrors become InputErrors; their warnings are printed on stderr.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            with progress(doing, total) as tell:
-                yield tell
+            with progress_bar(doing) as callback:
+                yield callback
         except FsmeuError:
             raise
         except (ValueError, TypeError) as error:
@@ -276,7 +311,8 @@ def plot_decision(path: Path | None, model: Any, data: Examples, predicted: NDAr
     with estimating("--plot", "deciding"):
         scores = base.positive_probabilities(model, data.rows)
     pos_label = model.classes_[model.positive_]
-    positive, decided = (classes == pos_label for classes in (data.labels, predicted))
+    positive = data.labels == pos_label
+    decided = predicted == pos_label
 
     def draw(axes: Any) -> None:
         plot_threshold(loss, scores, positive, decided, score=kind, ax=axes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ from fsmeu.fst.alphabet import Label
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
+from fsmeu.progress import progress_bar
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST = 40  # values of a distribution that are shown
@@ -123,7 +125,7 @@ def _expect_corpus(
 ) -> None:
     """Prints or writes a value for each record of a corpus."""
 
-    def ask(form: str) -> ModelQuestion:
+    def task_for(form: str) -> ModelQuestion:
         if form == "conll" and column is None:
             must = "the column of the hypothesis must be given for a corpus in columns"
             refuse("--column", must, "none", "For example: --column 3")
@@ -133,7 +135,7 @@ def _expect_corpus(
         return ModelQuestion("expect", asked.loaded(), form, places, given=asked.condition())
 
     show = as_line if as_json else lambda data: repr(data["value"])
-    totals = answer_corpus(ask, typed, asked.loss, show)
+    totals = answer_corpus(task_for, typed, asked.loss, show)
     if totals["bad"] or typed.output is not None:
         out.note(f"{totals['records']:,} records, {totals['bad']:,} bad ones skipped")
 
@@ -154,6 +156,7 @@ def _print_expectation(
 
 
 def _expectation_data(answer: Expectation, levels: bool) -> dict[str, Any]:
+    """Value, bounds, variance and quantiles by name; the distribution as well, if asked for."""
     names = ("value", "lower", "upper", "kept", "variance")
     data: dict[str, Any] = {name: getattr(answer, name) for name in names}
     dist = answer.levels
@@ -172,7 +175,8 @@ def _print_levels(levels: Levels) -> None:
     longest = float(levels.probabilities.max())
     rows = []
     for k in shown:
-        value, probability = float(levels.values[k]), float(levels.probabilities[k])
+        value = float(levels.values[k])
+        probability = float(levels.probabilities[k])
         bar = ProgressBar(total=longest, completed=probability, width=_BAR)
         rows.append((f"{value:.10g}", f"{probability:.8g}", bar))
     out.emit(rows, ("value", "probability", ""), right=("value", "probability"))
@@ -182,27 +186,49 @@ def _print_levels(levels: Levels) -> None:
         out.line(f"\n{less} are left out; --json has them.")
 
 
-def decode_labels(
-    source: opt.ModelSource,
-    binding: opt.Binding,
-    typed: opt.CorpusAnswers,
-    loss: str = opt.LOSS,
+@dataclass(frozen=True)
+class _Search:
+    """How decisions are found: arguments of ``decode``."""
+
     method: str = option(
         "--method NAME",
         "How to decide; auto takes what the loss and model allow. A table of several: all, or "
         "names with commas between them.",
         "auto",
         autocompletion=method_names,
-    ),
-    given: str | None = opt.GIVEN,
-    constraint: str | None = opt.CONSTRAINT,
-    explain: bool = option("--explain", "Say which property chose the method."),
-    keep: int | None = opt.KEEP,
-    budget: int = option("--budget B", "Work, as a number of candidates tried.", CANDIDATES, min=1),
+    )
+    constraint: str | None = opt.CONSTRAINT
+    keep: int | None = opt.KEEP
+    budget: int = option("--budget B", "Work, as a number of candidates tried.", CANDIDATES, min=1)
     seconds: float | None = option(
         "--seconds S", "Time for trying candidates, for each sequence.", unset="no limit"
-    ),
-    engine: str = opt.ENGINE,
+    )
+    engine: str = opt.ENGINE
+    k: int | None = option("--k -k K", "A table of the K best sequences, best first.", min=1)
+
+    def compares(self) -> bool:
+        """Whether several methods are compared."""
+        return self.method == "all" or len(words(self.method)) > 1
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of ``decode`` by name, but for the method and k."""
+        return {
+            "constraint": read_constraint("--constraint", self.constraint),
+            "keep": self.keep,
+            "budget": self.budget,
+            "seconds": self.seconds,
+            "engine": self.engine,
+        }
+
+
+def decode_labels(
+    source: opt.ModelSource,
+    binding: opt.Binding,
+    typed: opt.CorpusAnswers,
+    search: _Search,
+    loss: str = opt.LOSS,
+    given: str | None = opt.GIVEN,
+    explain: bool = option("--explain", "Say which property chose the method."),
     draw: str | None = option(
         "--draw FILE", "With --engine openfst: a picture of what was searched, with the decision."
     ),
@@ -212,51 +238,55 @@ def decode_labels(
 
     Under one model the labels and their expected value are printed; with --corpus a line for each
     sequence. Whether the decision is proven best is said by --explain and --json, and in the
-    table of several methods.
+    tables of several methods or sequences.
     With --engine openfst, explicit machines are composed and searched: by the methods additive,
     counting, viterbi, ranking and exhaustive, which apply where those of the default engine do.
     """
-    allowed = read_constraint("--constraint", constraint)
-    options: dict[str, Any] = {"constraint": allowed, "keep": keep, "budget": budget}
-    options |= {"seconds": seconds, "engine": engine}
+    arguments = search.arguments()
     check_corpus_options(typed, source)
-    explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
-    methods = words(method)
-    several = method == "all" or len(methods) > 1
-    if draw is not None and not explicit:
-        must = "--draw shows the machine that was searched, which only --engine openfst builds"
-        refuse("decode", must, None, "Add --engine openfst")
-    if draw is not None and (several or typed.corpus is not None):
-        must = "--draw shows one decision, under the model of --probs or --model"
-        refuse("decode", must, f"--method {method}" if several else "--corpus")
+    one_of("decode", "engine", search.engine, ENGINES)
+    _check_decode_options(search, typed.corpus is not None, draw is not None)
     picture = None if draw is None else out.file_for("--draw", draw)
     asked = _Asked(loss, binding, given)
     if typed.corpus is not None:
-        if several:
-            must = "methods are compared under one model, given by --probs or --model"
-            refuse("--method", must, "--corpus")
-        options["method"] = one_of("decode", "method", method, ["auto", *METHODS])
-        _decode_corpus(asked, typed, options, explain, as_json)
+        arguments["method"] = one_of("decode", "method", search.method, ["auto", *METHODS])
+        _decode_corpus(asked, typed, arguments, explain, as_json)
         return
     label_model = read_model(source, loss, given)
     loaded = asked.loaded()
-    if several:
-        named = None if method == "all" else methods
-        _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
+    if search.compares():
+        methods = None if search.method == "all" else words(search.method)
+        _print_comparison(compare_methods(loaded, label_model, methods, arguments), as_json)
         return
-    options["method"] = method
-    with out.progress("searching", 1.0, patience=_MOMENT) as tell:
-        options["progress"] = lambda done, note: tell(completed=done)
-        decision = decode(loaded, label_model, **options)
+    arguments["method"] = search.method
+    with progress_bar("searching", first_call=_MOMENT) as callback:
+        arguments["progress"] = callback
+        if search.k is not None:
+            _print_several(decode(loaded, label_model, k=search.k, **arguments), explain, as_json)
+            return
+        decision = decode(loaded, label_model, **arguments)
     if picture is not None:
-        _drawn(loaded, label_model, decision, allowed).save(picture)
-    explanation = {"explanation": in_words(decision)} if explain else {}
-    if as_json:
-        out.print_json({**_decision_data(decision), **explanation})
-        return
-    out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
-    for text in explanation.values():
-        out.line(text, wrap=True)
+        _drawn(loaded, label_model, decision, arguments["constraint"]).save(picture)
+    _print_decision(decision, explain, as_json)
+
+
+def _check_decode_options(search: _Search, is_corpus: bool, draws: bool) -> None:
+    """Refuses options of ``fsmeu decode`` that do not go together."""
+    if draws and search.engine != "openfst":
+        must = "--draw shows the machine that was searched, which only --engine openfst builds"
+        refuse("decode", must, None, "Add --engine openfst")
+    several = f"--method {search.method}" if search.compares() else ""
+    if draws and (several or is_corpus or search.k is not None):
+        must = "--draw shows one decision, under the model of --probs or --model"
+        refuse("decode", must, several or ("--corpus" if is_corpus else f"--k {search.k}"))
+    if is_corpus and several:
+        must = "methods are compared under one model, given by --probs or --model"
+        refuse("--method", must, "--corpus")
+    if search.k is not None and (is_corpus or several):
+        must = (
+            "several sequences are decided on by one method, under the model of --probs or --model"
+        )
+        refuse("--k", must, several or "--corpus")
 
 
 def _decode_corpus(
@@ -268,13 +298,13 @@ def _decode_corpus(
 ) -> None:
     """Prints or writes a decision for each record of a corpus."""
 
-    def ask(form: str) -> ModelQuestion:
+    def task_for(form: str) -> ModelQuestion:
         places = RecordFields("")
         loaded = asked.loaded()
         condition = asked.condition()
         return ModelQuestion("decode", loaded, form, places, explain, options, condition)
 
-    totals = answer_corpus(ask, typed, asked.loss, as_line if as_json else _text_line)
+    totals = answer_corpus(task_for, typed, asked.loss, as_line if as_json else _text_line)
     if not as_json or typed.output is not None or totals["bad"]:
         more = f", {totals['bad']:,} bad records skipped" if totals["bad"] else ""
         counts = f"{totals['records']:,} sequences, {totals['proven']:,} decisions proven best"
@@ -282,7 +312,7 @@ def _decode_corpus(
 
 
 def _drawn(loss: SpecLoss, model: Model, decision: Decision, allowed: Any) -> Drawing:
-    """The machine that a decision was found in; what reads the decision is coloured."""
+    """A drawing of the machine that was searched, with the path of the decision coloured."""
     if decision.method == EXHAUSTIVE.name:
         composed = hypotheses_composition(loss, model, allowed)
         return draw_machine(composed, z=decision.labels)
@@ -290,8 +320,37 @@ def _drawn(loss: SpecLoss, model: Model, decision: Decision, allowed: Any) -> Dr
     return draw_machine(of_fst(machine, name), y=decision.labels)
 
 
-def _decision_data(decision: Decision) -> dict[str, Any]:
-    return {name: value for name, value in vars(decision).items() if name != "why"}
+def _decision_data(decision: Decision, explain: bool = False) -> dict[str, Any]:
+    """The fields of a decision by name; in words why it was decided on, if asked to."""
+    fields = {name: value for name, value in vars(decision).items() if name != "why"}
+    return {**fields, "explanation": in_words(decision)} if explain else fields
+
+
+def _print_decision(decision: Decision, explain: bool, as_json: bool) -> None:
+    """Prints the labels and their value, and if asked to why they were decided on."""
+    if as_json:
+        out.print_json(_decision_data(decision, explain))
+        return
+    out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
+    if explain:
+        out.line(in_words(decision), wrap=True)
+
+
+def _print_several(decisions: Sequence[Decision], explain: bool, as_json: bool) -> None:
+    """Prints a table of decisions, best first, and if asked to why each was decided on."""
+    if as_json:
+        out.print_json([_decision_data(decision, explain) for decision in decisions])
+        return
+    cells = [(*_decision_cells(decision), decision.method) for decision in decisions]
+    out.emit(cells, ("labels", "value", "exact", "method"), right=("value",))
+    for decision in decisions if explain else ():
+        out.line(f"\n{_spelled(decision.labels)}: {in_words(decision)}", wrap=True)
+
+
+def _decision_cells(decision: Decision) -> tuple[str, str, str]:
+    """The labels, the value and whether it is proven best, as texts."""
+    proven = "yes" if decision.exact else "no"
+    return _spelled(decision.labels), f"{decision.value:.10g}", proven
 
 
 def _spelled(labels: Sequence[Label]) -> str:
@@ -307,13 +366,14 @@ def _text_line(data: dict[str, Any]) -> str:
 
 
 def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
+    """Prints a table of the decisions of several methods, and why others were not used."""
     if as_json:
         out.print_json([_compared_data(row) for row in rows])
         return
     cells = []
     for row in rows:
-        if (best := row.decision) is not None:
-            shown = (_spelled(best.labels), f"{best.value:.10g}", "yes" if best.exact else "no")
+        if row.decision is not None:
+            shown = _decision_cells(row.decision)
             cells.append((row.method, *shown, f"{1000 * row.seconds:.1f}"))
     out.emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
     refused = [row.refused for row in rows if row.refused]
@@ -322,6 +382,7 @@ def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
 
 
 def _compared_data(row: Compared) -> dict[str, Any]:
+    """The decision of a method and its time by name, or why it was refused."""
     if row.decision is None:
         return {"method": row.method, "refused": row.refused}
     return {**_decision_data(row.decision), "seconds": row.seconds, "method": row.method}

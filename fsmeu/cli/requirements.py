@@ -44,7 +44,8 @@ def environment() -> dict[str, str]:
 
 def requirements(texts: Iterable[str], extras: Iterable[str]) -> list[tuple[str, str, str]]:
     """The extra ("" for the base), name and versions of each requirement that applies here."""
-    parts, result = ["", *extras], []
+    parts = ["", *extras]
+    result = []
     for text in texts:
         wanted, _, marker = text.partition(";")
         needing = [extra for extra in parts if applies(marker, extra)]
@@ -75,7 +76,8 @@ def _holds(node: ast.expr, values: dict[str, str]) -> bool:
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         raise ValueError(ast.dump(node))
     sides = [_text(part, values) for part in (node.left, node.comparators[0])]
-    compare, inside = _OPERATORS[type(node.ops[0])], isinstance(node.ops[0], ast.In | ast.NotIn)
+    compare = _OPERATORS[type(node.ops[0])]
+    inside = isinstance(node.ops[0], ast.In | ast.NotIn)
     if not inside and all(_VERSION.fullmatch(side) for side in sides):
         return compare(*map(_version, sides))
     return compare(*sides)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
@@ -20,6 +21,7 @@ from fsmeu.cli.options import argument, option
 from fsmeu.corpora import score
 from fsmeu.corpora.records import LineError, RecordFields, blocks, format_of, read_record
 from fsmeu.drawing.plots import plot_intervals, save_plot
+from fsmeu.endings import SCORES, ending_of
 from fsmeu.errors import FsmeuError, InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
@@ -28,16 +30,84 @@ from fsmeu.fst.tags import GIVE_TAGS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.models import calibrate as find_temperature
+from fsmeu.progress import progress_bar
 
 MOST_DRAWS = 1_000_000  # bootstrap draws: ends of intervals are known to a thousandth
-_ENDINGS = (".json", ".csv")
 _AUTO = "k=auto"
 _OTHER_PLACES = "Choose other places with --gold and --system, or another loss"
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What is scored: decisions in the corpus, and those of its models."""
+
+    gold: str | None = option(
+        "--gold WHERE",
+        "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
+        "backwards).",
+        unset="y, or column -2",
+    )
+    system: list[str] | None = option(
+        "--system -s WHERE",
+        "Decisions that the corpus holds, a key or column as for --gold; a name for them may stand "
+        "before it, as in crf=3. Repeatable.",
+        unset="column -1 where there is nothing else",
+    )
+    decide: str = option(
+        "--decide A,B,...",
+        "How models decide: viterbi (the most probable sequence), marginal (the most probable "
+        "label of each position), meu (the best expected value of each sentence, by each loss), "
+        "corpus (that of the corpus; all models are held in memory).",
+        "viterbi,marginal,meu",
+    )
+    given: str | None = opt.GIVEN
+    calibrate: str | None = option(
+        "--calibrate FILE",
+        "Held-out records, models and references as in CORPUS: models decide at the temperature "
+        "at which these references are most probable.",
+    )
+
+    def fields(self) -> RecordFields:
+        """The places of reference and decisions in a record."""
+        return RecordFields(self.gold or None, tuple(dict.fromkeys(self.system or ())))
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """How decisions are compared with a baseline."""
+
+    baseline: str | None = option(
+        "--baseline NAME", "The decision to compare others with.", unset="viterbi, or the first"
+    )
+    draws: int = option(
+        "--draws N", "Bootstrap draws for the intervals; 0 for none.", 1000, min=0, max=MOST_DRAWS
+    )
+    seed: int = opt.SEED
+
+    def chosen(self, decisions: Sequence[str]) -> str:
+        """The decision to compare others with; "" where there are none."""
+        if self.baseline is not None and decisions:
+            return one_of("score", "baseline", self.baseline, decisions)
+        return "viterbi" if "viterbi" in decisions else next(iter(decisions), "")
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What scores are written to."""
+
+    output: str | None = option(
+        "--output -o FILE", "A .json or .csv file for the scores.", unset="tables are printed"
+    )
+    plot: str | None = option("--plot FILE", "Plot values and intervals (.png, .pdf or .svg).")
+    as_json: bool = opt.JSON
 
 
 def score_corpus(
     typed: opt.CorpusRun,
     binding: opt.Binding,
+    decided: _Decided,
+    comparison: _Comparison,
+    shown: _Shown,
     losses: list[str] = argument(
         "LOSS",
         "What to score by, and to decide for: built-in losses or paths of loss files. A parameter "
@@ -48,43 +118,6 @@ def score_corpus(
         "FILE", "JSON lines or sentences in columns, gzipped or not; - for standard input."
     ),
     by_type: bool = option("--by-type", "Also precision, recall and F1 of each chunk type."),
-    gold: str | None = option(
-        "--gold WHERE",
-        "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
-        "backwards).",
-        unset="y, or column -2",
-    ),
-    system: list[str] | None = option(
-        "--system -s WHERE",
-        "Decisions that the corpus holds, a key or column as for --gold; a name for them may stand "
-        "before it, as in crf=3. Repeatable.",
-        unset="column -1 where there is nothing else",
-    ),
-    decide: str = option(
-        "--decide A,B,...",
-        "How models decide: viterbi (the most probable sequence), marginal (the most probable "
-        "label of each position), meu (the best expected value of each sentence, by each loss), "
-        "corpus (that of the corpus; all models are held in memory).",
-        "viterbi,marginal,meu",
-    ),
-    given: str | None = opt.GIVEN,
-    calibrate: str | None = option(
-        "--calibrate FILE",
-        "Held-out records, models and references as in CORPUS: models decide at the temperature "
-        "at which these references are most probable.",
-    ),
-    baseline: str | None = option(
-        "--baseline NAME", "The decision to compare others with.", unset="viterbi, or the first"
-    ),
-    draws: int = option(
-        "--draws N", "Bootstrap draws for the intervals; 0 for none.", 1000, min=0, max=MOST_DRAWS
-    ),
-    seed: int = opt.SEED,
-    output: str | None = option(
-        "--output -o FILE", "A .json or .csv file for the scores.", unset="tables are printed"
-    ),
-    plot: str | None = option("--plot FILE", "Plot values and intervals (.png, .pdf or .svg)."),
-    as_json: bool = opt.JSON,
 ) -> None:
     """Score decisions for a corpus against its references, by one loss or several.
 
@@ -96,45 +129,100 @@ def score_corpus(
     that are summed over sentences. Intervals hold 95 of 100 bootstrap draws of sentences; the
     same draws are used for all, and differences are paired.
     """
-    if as_json and output is not None:
+    sinks = _checked_sinks(shown)
+    form = format_of(file, typed.input_format)
+    check_run(typed)
+    places = decided.fields()
+    params = _with_k(binding.param or [], file, form, places)
+    ways = _checked_ways(decided.decide)
+    loaded = _load(losses, opt.Binding(params, binding.labels, binding.types))
+    condition = read_constraint("--given", decided.given)
+    temperature = None
+    if decided.calibrate is not None:
+        _check_held_out(decided.calibrate, file)
+        temperature = _temperature(decided.calibrate, typed.input_format, places, condition)
+    question = score.ScoreQuestion(loaded, form, places, ways, condition, temperature, by_type)
+    tally = _tallied(question, typed, file)
+    baseline = comparison.chosen(tally.decisions)
+    draws = comparison.draws
+    with progress_bar("drawing") as callback:
+        rows = score.rows_of(tally, loaded, baseline, draws, comparison.seed, callback)
+    facts = {
+        "sentences": len(tally.n),
+        "labels": sum(tally.n),
+        "draws": draws,
+        "seed": comparison.seed,
+        "baseline": baseline,
+        "params": choose_params(params),
+    }
+    if temperature is not None:
+        facts["temperature"] = temperature
+    types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
+    _show_scores(sinks, _Scores(facts, rows, types if by_type else None))
+
+
+class _Sinks(NamedTuple):
+    """What scores are written to, checked before the work.
+
+    Attributes:
+        file: a json or csv file; None to print them.
+        as_json: whether they are printed as JSON, not as tables.
+        picture: a plot; None for none.
+    """
+
+    file: Path | None
+    as_json: bool
+    picture: Path | None
+
+
+def _checked_sinks(shown: _Shown) -> _Sinks:
+    """The files to write; an InputError where one cannot be written, or --json contradicts it."""
+    if shown.as_json and shown.output is not None:
         must = "scores are printed as a document by --json, or written to the file of --output"
         refuse("--json", must, "both", "Leave one out")
-    place = None if output is None else _checked_output(output)
-    picture = out.checked_picture(plot, "-o FILE.csv gives the numbers")
-    kind = format_of(file, typed.input_format)
-    check_run(typed)
-    places = RecordFields(gold or None, tuple(dict.fromkeys(system or ())))
-    params = _with_k(binding.param or [], file, kind, places)
-    ways = _checked_ways(decide)
-    loaded = _load(losses, opt.Binding(params, binding.labels, binding.types))
-    condition = read_constraint("--given", given)
-    temperature = None
-    if calibrate is not None:
-        if STDIN not in (calibrate, file) and Path(calibrate).resolve() == Path(file).resolve():
-            refuse("--calibrate", "it must not be the corpus that is scored", calibrate)
-        temperature = _temperature(calibrate, typed.input_format, places, condition)
-    question = score.ScoreQuestion(loaded, kind, places, ways, condition, temperature, by_type)
-    tally = _tallied(question, typed, file)
-    chosen = "viterbi" if "viterbi" in tally.decisions else next(iter(tally.decisions), "")
-    if baseline is not None and tally.decisions:
-        chosen = one_of("--baseline", "it", baseline, tally.decisions)
-    with out.progress("drawing", draws) as tell:
-        rows = score.rows_of(tally, loaded, chosen, draws, seed, lambda count: tell(advance=count))
-    facts: dict[str, Any] = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws}
-    facts |= {"seed": seed, "baseline": chosen, "params": choose_params(params)}
-    facts |= {} if temperature is None else {"temperature": temperature}
-    types = {decision: score.type_scores(counts) for decision, counts in tally.types.items()}
-    document = {**facts, "scores": rows, **({"types": types} if by_type else {})}
-    if place is not None:
-        is_csv = place.suffix.lower() == ".csv"
-        out.write_output(place, _csv_text(rows) if is_csv else _json_text(document))
-    elif as_json:
-        out.print_json(document)
+    file = None if shown.output is None else _checked_output(shown.output)
+    picture = out.checked_picture(shown.plot, "-o FILE.csv gives the numbers")
+    return _Sinks(file, shown.as_json, picture)
+
+
+class _Scores(NamedTuple):
+    """The scores of a corpus.
+
+    Attributes:
+        facts: sizes of the corpus, seed, baseline and so on, by name.
+        rows: a score each, with the keys ``score.HEADS``.
+        types: by decision and chunk type, precision and so on; None where not asked for.
+    """
+
+    facts: dict[str, Any]
+    rows: list[dict[str, Any]]
+    types: dict[str, dict[str, dict[str, Any]]] | None
+
+    def document(self) -> dict[str, Any]:
+        """The scores as one JSON document."""
+        types = {} if self.types is None else {"types": self.types}
+        return {**self.facts, "scores": self.rows, **types}
+
+
+def _show_scores(sinks: _Sinks, scores: _Scores) -> None:
+    """Writes or prints the scores, and plots them if asked to."""
+    if sinks.file is not None:
+        is_csv = ending_of(sinks.file) == "csv"
+        text = _csv_text(scores.rows) if is_csv else _json_text(scores.document())
+        out.write_output(sinks.file, text)
+    elif sinks.as_json:
+        out.print_json(scores.document())
     else:
-        _print_tables(facts, rows)
-        _print_types(types)
-    if picture is not None:
-        _plot_scores(picture, rows)
+        _print_tables(scores.facts, scores.rows)
+        _print_types(scores.types or {})
+    if sinks.picture is not None:
+        _plot_scores(sinks.picture, scores.rows)
+
+
+def _check_held_out(name: str, corpus: str) -> None:
+    """Refuses to calibrate with the corpus that is scored."""
+    if STDIN not in (name, corpus) and Path(name).resolve() == Path(corpus).resolve():
+        refuse("--calibrate", "it must not be the corpus that is scored", name)
 
 
 def _tallied(question: score.ScoreQuestion, typed: opt.CorpusRun, file: str) -> score.Tally:
@@ -155,8 +243,8 @@ def _tallied(question: score.ScoreQuestion, typed: opt.CorpusRun, file: str) -> 
 def _checked_output(name: str) -> Path:
     """The file for the scores; checked before the work."""
     place = out.file_for("--output", name)
-    if place.suffix.lower() not in _ENDINGS:
-        must = f"it must be a file that ends in {' or '.join(_ENDINGS)}"
+    if ending_of(place) not in SCORES:
+        must = f"it must be a file that ends in .{' or .'.join(SCORES)}"
         refuse("--output", must, name, "Rename it; --json prints a document")
     return place
 
@@ -170,6 +258,7 @@ def _checked_ways(decide: str) -> tuple[str, ...]:
 
 
 def _csv_text(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows as a csv file with a header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, score.HEADS, lineterminator="\n")
     writer.writeheader()
@@ -201,7 +290,7 @@ def _with_k(params: list[str], name: str, form: str, places: RecordFields) -> li
 def _temperature(
     name: str, chosen_form: str | None, places: RecordFields, condition: object
 ) -> float:
-    """The temperature at which the references of held-out records are most probable; it is told."""
+    """The temperature at which held-out references are most probable; it is printed on stderr."""
     if name == STDIN:
         refuse("--calibrate", "held-out records must be in a file", "standard input")
     form = format_of(name, chosen_form)
@@ -248,13 +337,9 @@ def _read_spec(name: str) -> Spec:
 
 
 def _decide_whole(tally: score.Tally, losses: score.Losses) -> None:
-    """Adds the decisions for the whole corpus, and says what is known of them."""
-    with out.progress("deciding for the corpus") as tell:
-
-        def bounds(done: float, note: str) -> None:
-            tell(text=note)
-
-        for name, decision in score.decide_whole(tally, losses, bounds):
+    """Adds the decisions for the whole corpus to the tally, and prints their expected values."""
+    with progress_bar("deciding for the corpus") as callback:
+        for name, decision in score.decide_whole(tally, losses, callback):
             if isinstance(decision, FsmeuError):
                 out.note(f"{name}: {worded(decision)}")
             else:
@@ -286,15 +371,22 @@ def _print_tables(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> None
 
 
 def _cells(rows: Sequence[dict[str, Any]], kind: str = "", sign: str = "") -> list[str]:
+    """The value of each row and, where there are draws, the ends of its interval.
+
+    Of differences, ``kind`` is "difference_", and ``sign`` is "+", so that signs are shown.
+    """
     cells = []
     for row in rows:
-        value, low, high = (row[kind.rstrip("_") or "value"], row[f"{kind}low"], row[f"{kind}high"])
+        value = row[kind.rstrip("_") or "value"]
+        low = row[f"{kind}low"]
+        high = row[f"{kind}high"]
         ends = [] if low is None else [f"{low:{sign}.4f} {high:{sign}.4f}"]
         cells += [f"{value:{sign}.4f}", *ends]
     return cells
 
 
-def _print_types(types: dict[str, dict[str, dict[str, Any]]]) -> None:
+def _print_types(types: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    """A table for each decision: a line for each chunk type."""
     heads = ("precision", "recall", "F1", "given", "predicted")
     for decision, kinds in types.items():
         out.line(f"\nchunks of {decision} by type", style="bold")

@@ -16,6 +16,7 @@ from fsmeu.cli.options import argument, option
 from fsmeu.cli.output import emit, file_for
 from fsmeu.corpora.records import inputs_and_tags, read_sentences
 from fsmeu.corpora.score import are_chunk_tags, tag_scores
+from fsmeu.endings import TRAINING, format_by_ending
 from fsmeu.errors import check_int, one_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 online_learners = opt.LazyModule("fsmeu.learning.online")
 sets = opt.LazyModule("fsmeu.searn.features")
 
-_COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _Files = tuple[str, str | None]  # to train with and to test with
 _MEASURED = ("online", "test")  # on examples to train with, before each is learned from; on others
 _TEMPLATES = "templates"  # of taggers, which hold a Searn
@@ -93,8 +93,7 @@ def train(
     if place is None:
         refuse("train", "--output MODEL.npz must be given")
     files = (file, test)
-    columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
-    if reading.input_format == "conll" or (columns and reading.input_format is None):
+    if (reading.input_format or format_by_ending(file, TRAINING)) == "conll":
         _check_others("a tagger", {"--plot": plot, "--classifier": classifier})
         given = {"random_state": seed, "pos_label": pos_label}
         _print_summary(_train_tagger(files, place, _Untrained(loss, chosen, given)), as_json)
@@ -153,8 +152,13 @@ def _train_tagger(files: _Files, place: Path, wanted: _Untrained) -> dict[str, A
     given = {**wanted.given, "loss_params": wanted.loss.params or None}
     model = _build_tagger(templates, loss, params, given)
     begin = process_time()
-    with shared.estimating("train", "training", model.searn.iterations) as tell:
-        model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
+    most = model.searn.iterations
+    with shared.estimating("train", "training") as callback:
+
+        def show(number: int, _: Any) -> None:
+            callback(number / most if most else 0.0, f"iteration {number}")
+
+        model.fit(inputs, tags, on_iteration=show)
     seconds = process_time() - begin
     shared.saving.save(model, place)
     summary: dict[str, Any] = {

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
+from fsmeu.endings import CORPORA, format_by_ending
 from fsmeu.errors import Argument, FsmeuError, InputError, as_number, one_of, wording
 from fsmeu.files import OBJECTS, STDIN, open_input, read_bytes, readable, unpacked
 from fsmeu.fst.alphabet import Label, as_labels
@@ -34,7 +35,6 @@ RECORD_BYTES = 1 << 26  # bytes of one record: 100,000 positions of 23 labels wi
 BLOCK_BYTES = 1 << 24  # bytes after which a block of records ends early
 
 _MARK = b"\xef\xbb\xbf"
-_COLUMNS = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes", ".tsv", ".txt")
 _WHERE = re.compile(r"(constraint|given)(?=[ :])")
 _PROBABILITY = re.compile(r"(.+)[/:]([^/:]+)")
 _COMMENT = re.compile(r"#\s*([\w:.-]+\s+=(\s|$)|newdoc\b|newpar\b)")  # as in CoNLL-U
@@ -63,8 +63,8 @@ def open_corpus(name: str | Path) -> Iterator[Source]:
 def format_of(name: str, chosen: str | None) -> str:
     """The format of a corpus: the one that was chosen, or what the ending of the name says."""
     if chosen is not None:
-        return one_of("corpus", "input_format", chosen, ("jsonl", "conll"))
-    return "conll" if Path(name.removesuffix(".gz")).suffix.lower() in _COLUMNS else "jsonl"
+        return one_of("corpus", "input_format", chosen, CORPORA)
+    return format_by_ending(name, CORPORA)
 
 
 class Record(NamedTuple):

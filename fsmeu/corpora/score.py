@@ -7,7 +7,7 @@ the level of the corpus, counts are summed over the sentences and the value is t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import Any
@@ -227,12 +227,12 @@ class Tally:
 
 
 def rows_of(
-    tally: Tally, losses: Losses, baseline: str, draws: int, seed: int, tell: Callable[[int], None]
+    tally: Tally, losses: Losses, baseline: str, draws: int, seed: int, progress: Progress
 ) -> list[dict[str, Any]]:
     """The value of every decision by every loss and level, and that less the baseline's if another.
 
     The keys are ``HEADS``; None for what there is not. Losses that do not sum up have the level of
-    sentences alone. ``tell`` is called with the number of draws made since the last call.
+    sentences alone. ``progress`` is called with the share of the draws that are made.
     """
     if not tally.n:
         raise EmptyError("corpus", "must hold at least one record")
@@ -242,11 +242,13 @@ def rows_of(
     ends = np.cumsum([1 + len(counts or ()) for _, counts in bounds])
     tables = np.split(np.concatenate(tally.scores), ends[:-1], axis=2)
     by_level: dict[tuple[str, str, str], list[Floats]] = {}
+    made = 0
     for weights in chain([np.ones((1, len(tally.n)))], drawn_weights(len(tally.n), draws, seed)):
         for (name, loss), (bound, counts), table in zip(losses, bounds, tables, strict=True):
             for level, values in _values(bound, counts, table, tally.n, weights).items():
                 by_level.setdefault((name, loss.kind, level), []).append(values)
-        tell(len(weights))
+        made += len(weights)
+        progress(made / (1 + draws), "")
     rows, at = [], tally.decisions.index(baseline)
     for (name, kind, level), part in by_level.items():
         drawn = np.concatenate(part)

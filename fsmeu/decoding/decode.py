@@ -218,7 +218,7 @@ def decode_many(
     threads = checked_jobs("decode_many", jobs)
     decisions: dict[int, Any] = {}
 
-    def tell(made: int) -> None:
+    def report(made: int) -> None:
         total = max(1, len(rows))
         progress(made / total, f"{made:,} of {total:,} decisions")
 
@@ -226,7 +226,7 @@ def decode_many(
     if scheduler is None and fast:
         for ranked in _ranked_together(loss, rows, options):
             decisions.update(ranked)
-            tell(len(decisions))
+            report(len(decisions))
     left: dict[int, Model] = {}
     for row, model in enumerate(rows) if len(decisions) < len(rows) else ():
         if row not in decisions:
@@ -242,7 +242,7 @@ def decode_many(
     with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
         for some in map(decided, work.blocks) if threads == 1 else pool.map(decided, work.blocks):
             decisions.update(some)
-            tell(len(decisions))
+            report(len(decisions))
     if work.apart:
         batch = [left[row] for row in work.apart]
         sizes = [model.n for model in batch]
@@ -251,7 +251,7 @@ def decode_many(
         before = len(decisions)
         with workers("decode_many", few, scheduler) as processes:
             shares = in_shares(
-                processes, _decide_share, question, batch, sizes, lambda done: tell(before + done)
+                processes, _decide_share, question, batch, sizes, lambda done: report(before + done)
             )
         decisions.update(zip(work.apart, shares, strict=True))
     return [decisions[row] for row in range(len(rows))]

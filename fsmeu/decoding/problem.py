@@ -28,7 +28,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
 from fsmeu.decoding.decision import PRECISION
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import Options, expectation_of, values_and_errors
+from fsmeu.expectation.expect import ExpectOptions, expectation_of, values_and_errors
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
@@ -135,7 +135,7 @@ class Problem:
     def values(self, candidates: Sequence[Ints], engine: str = "auto") -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences)."""
         queries = list(map(self.query, candidates))
-        return values_and_errors(queries, Options(engine, self.keep))
+        return values_and_errors(queries, ExpectOptions(engine, self.keep))
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
@@ -368,7 +368,9 @@ def _with_value(problem: Problem, answer: Answer, again: float | None) -> Answer
     if again is None and not (claim and answer.error <= PRECISION * abs(answer.value or 0.0)):
         limit = problem.cheap_states if claim else None
         try:
-            again = expectation_of(problem.query(answer.indices), Options(max_states=limit)).value
+            again = expectation_of(
+                problem.query(answer.indices), ExpectOptions(max_states=limit)
+            ).value
         except SizeLimitError:
             if not claim:
                 raise
@@ -432,7 +434,7 @@ def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
             ends = [end for end in ends if sign * (end - value) <= FAR * abs(value) + LEAST]
         if not ends:
             return answer
-        cheap = Options(max_states=problem.cheap_states)
+        cheap = ExpectOptions(max_states=problem.cheap_states)
         expectation = expectation_of(problem.query(answer.indices), cheap)
         worst, best = sorted((expectation.lower, expectation.upper), key=lambda x: sign * x)
         reach = PRECISION * abs(expectation.value) + 2 * LEAST

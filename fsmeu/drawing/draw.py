@@ -17,6 +17,7 @@ from fsmeu.drawing.picture import Picture, Summary, machine_picture, summarize, 
 from fsmeu.drawing.schemes import with_dark_scheme
 from fsmeu.drawing.subject import Route, Subject, find_subject
 from fsmeu.drawing.text import Cell, Row, canvas, listing, summary_listing
+from fsmeu.endings import PICTURES, ending_of
 from fsmeu.errors import check_bool, check_int, one_of, shorten
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import as_path, write_file
@@ -24,7 +25,6 @@ from fsmeu.models import HypothesisLike, ModelLike
 
 LIMIT = 100
 _LINES_PER_STATE = 6
-FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,15 +106,15 @@ class Drawing(Card):
         return rows if max(map(len, rows), default=0) <= columns else None
 
     def save(self, path: str | os.PathLike[str], kind: str | None = None) -> Path:
-        """Writes the picture in a format of ``FORMATS``: ``kind``, or the file name's ending."""
+        """Writes the picture in a format of ``PICTURES``: ``kind``, or the file name's ending."""
         where = as_path(path, "draw")
-        form = where.suffix.lstrip(".").lower() if kind is None else kind
+        form = ending_of(where) if kind is None else kind
         return write_file(where, self.render(form))
 
     def render(self, kind: str) -> bytes:
         """The picture as the contents of a file of this kind; SVG has a dark scheme, too."""
         ending = "no ending" if isinstance(kind, str) and not kind else kind
-        one_of("draw", "the format", ending, FORMATS)
+        one_of("draw", "the format", ending, PICTURES)
         if kind in ("png", "pdf"):
             return paint(self.picture, kind)
         if kind == "svg":

@@ -19,6 +19,7 @@ from fsmeu.bootstrap import drawn_weights, percentiles
 from fsmeu.decoding.decode import decode_many
 from fsmeu.drawing.picture import binned
 from fsmeu.drawing.schemes import with_dark_scheme
+from fsmeu.endings import PLOTS, ending_of
 from fsmeu.errors import (
     EmptyError,
     InputError,
@@ -38,7 +39,6 @@ from fsmeu.models import Model, ModelLike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PLOT_FORMATS = ("png", "pdf", "svg")
 # The colours of Okabe and Ito, which people with colour blindness tell apart.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _BAR = "#56b4e9"
@@ -68,13 +68,13 @@ def legend(axes: Axes, **place: Any) -> None:
 
 
 def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path, str]:
-    """The path and the format, one of ``PLOT_FORMATS``, of a plot that is to be written.
+    """The path and the format, one of ``PLOTS``, of a plot that is to be written.
 
     Without matplotlib, the error names what can be had instead.
     """
     where = as_path(path, "plot")
-    kind = where.suffix.lstrip(".").lower()
-    one_of("plot", "the format of a plot", kind or "no ending", PLOT_FORMATS)
+    kind = ending_of(where)
+    one_of("plot", "the format of a plot", kind or "no ending", PLOTS)
     need_installed("matplotlib", "plot", "a plot", instead)
     return where, kind
 
@@ -85,7 +85,7 @@ def save_plot(
     size: tuple[float, float] = (6.4, 4.0),
     grid: tuple[int, int] = (1, 1),
 ) -> Path:
-    """The path of a plot that was written, which ends in one of ``PLOT_FORMATS``; without a window.
+    """The path of a plot that was written, whose format is one of ``PLOTS``; without a window.
 
     ``plot`` draws on axes, one argument for each panel of the grid; the size is in inches.
     """

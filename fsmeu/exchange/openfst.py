@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fsmeu.endings import CONSTRAINTS, ending_of
 from fsmeu.errors import InputError, shorten
 from fsmeu.exchange.automaton import Automaton, exported, fst_with_symbols, is_fst, of_fst
 from fsmeu.files import TABLES, read_bytes, read_text
@@ -23,7 +24,6 @@ _SPACED: dict[str, Callable[[int, Label], Any]] = {
     "min_gap": min_gap,
     "min_duration": min_duration,
 }
-_CONSTRAINT_FILES = (".fst", ".regex", ".txt")
 
 
 def to_openfst(thing: Any) -> bytes:
@@ -76,7 +76,7 @@ def read_constraint(option: str, text: str | None) -> Any:
     path = _file(text)
     if path is not None:
         return _of_file(option, path)
-    if text.endswith(_CONSTRAINT_FILES):
+    if ending_of(text) in CONSTRAINTS:
         must = "the file that a constraint is read from must be there"
         raise InputError(option, must, given=text)
     return text

@@ -103,7 +103,7 @@ class Composition(Picture):
 
     @cached_property
     def value_errors(self) -> Floats:
-        """Bounds on what rounding does to ``values``, of a loss of a file."""
+        """Bounds on the rounding errors of ``values``, (states,), for a loss of a file."""
         ends = np.isfinite(self.plain.final)
         return np.where(ends, machine_errors(self.machine)[self.loss_states], 0.0)
 
@@ -213,7 +213,7 @@ def explicit_expectation(query: Query, keep: int | None, max_states: int | None)
 
 
 def _small_composition(query: Query, max_states: int | None) -> Composition | None:
-    """The composition; None where machines whose paths add up may be smaller, as it is too large.
+    """The composition; None if it is too large, and the loss may be summed over paths instead.
 
     How large it is, is known once it is built.
     """
@@ -277,7 +277,7 @@ def _pruned_masses(built: Composition, keep: int) -> Floats:
 
 
 def window_form(query: Query) -> WindowSum | None:
-    """The loss as a sum over windows, where it is one with much to remember."""
+    """The loss as a sum over windows; None if it is none, or has few memory contents."""
     form = window_sum(query.loss, query.n)
     return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
 
@@ -301,7 +301,7 @@ def summed_value(query: Query, max_states: int | None) -> BoundedValues:
 
 
 def _roundings_behind(query: Query) -> int:
-    """A bound on the roundings behind the weights of hypothesis and model."""
+    """A bound on the relative error of P(z) P(y), in units of rounding, but for products."""
     return query.hypothesis.roundings + query.model.layered().roundings
 
 

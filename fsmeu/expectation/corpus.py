@@ -127,7 +127,7 @@ class Corpus:
         return self.groups_at(None)
 
     def groups_at(self, cap: int | None) -> list[Group]:
-        """The same, with ages that stop at a cap; None where they do not."""
+        """The sentences that are swept together, with ages that stop at a cap; None for no cap."""
         groups = []
         for rows in query.group_by_structure(self.models):
             first = self.models[rows[0]]
@@ -189,7 +189,7 @@ def expect_corpus(loss: LossLike, zs: Sequences, models: Iterable[ModelLike]) ->
     hypotheses, models = query.paired(zs, models, "expect_corpus")
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
     names = [f"expect_corpus, zs[{row}]" for row in range(len(hypotheses))]
-    indices = list(map(query.encoded, hypotheses, corpus.models, names))
+    indices = list(map(query.encoded_hypothesis, hypotheses, corpus.models, names))
     for loss, z, name in zip(corpus.losses, indices, names, strict=True):
         check_hypothesis(loss, z, name)
     form = corpus.loss.split
@@ -216,7 +216,7 @@ class CorpusTotals(NamedTuple):
 
 
 def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
-    """The corpus with ages that stop at one cap after the other, which y does not reach.
+    """The corpus with ages that stop at a cap, for each cap that y exceeds with small probability.
 
     Nothing where the value is no ratio of totals, or few items are counted.
     """
@@ -235,7 +235,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
 
 
 def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
-    """The expected value if it is a ratio of totals that counts much; None where it is not."""
+    """The expected value by lanes; None if it is no ratio of totals, or few items are counted."""
     found = None
     for totals in totals_of_corpus(corpus):
         if not totals.reaches_cap(zs):
@@ -367,7 +367,7 @@ def _sentence_counts(
     places = (counts - low[:, None]).astype(np.int64)
     for name, column, place in zip(names, counts[1:], places[1:], strict=True):
         if len(broken := column[column != column.min() + place]):
-            must = f"{name} must grow by whole numbers, for its distribution to be tabled"
+            must = f"{name} must grow by whole numbers, for a table of its distribution"
             raise InputError("expect_corpus", must, given=f"the value {broken[0]:g}")
     shape = 1 + places.max(axis=1)
     _guard_table(shape)

@@ -37,7 +37,7 @@ def is_document(query: Query) -> bool:
 
 
 def _document_problem(query: Query, most_escaped: float) -> TotalsProblem | None:
-    """The problem with ages that stop at a cap which z, and y but for little, does not reach."""
+    """The problem with the least cap on ages that z stays below, and y with high probability."""
     assert query.z is not None
     for cap in caps(query.loss, query.n):
         trellis = trellis_of(query.loss, query.model, None, cap)
@@ -52,7 +52,7 @@ def _document_problem(query: Query, most_escaped: float) -> TotalsProblem | None
 
 
 def document_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
-    """The expectation of a document, None where lanes do not serve it."""
+    """The expectation of a document; None if lanes do not apply."""
     problem = _document_problem(query, ESCAPED)
     if problem is None or query.z is None:
         return None
@@ -65,7 +65,7 @@ def document_expectation(query: Query, levels: Callable[[Query], Levels]) -> Exp
 
 
 def document_gradient(query: Query) -> tuple[float, list[Floats]] | None:
-    """The value of a document and its derivatives by weights of arcs; None where counts serve."""
+    """The value of a document and its derivatives by arc weights; None if lanes do not apply."""
     problem = _document_problem(query, ESCAPED * ESCAPED)  # derivatives may be many times the value
     if problem is None or query.z is None:
         return None

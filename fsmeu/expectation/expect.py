@@ -92,39 +92,39 @@ def expect(
     >>> round(expect(load("fscore"), "110", [0.9, 0.5, 0.3]).value, 6)
     0.731333
     """
-    options = Options(engine, keep, max_states).checked("expect")
+    options = ExpectOptions(engine, keep, max_states).checked("expect")
     query = query_of(loss, z, model)
     expectation = expectation_of(query, options)
     return replace(expectation, _outputs=partial(_outputs, query, options))
 
 
-class Options(NamedTuple):
+class ExpectOptions(NamedTuple):
     """How expectations are computed: the options of ``expect``."""
 
     engine: str = "auto"
     keep: int | None = None
     max_states: int | None = None
 
-    def checked(self, where: str) -> Options:
-        """The same options, if each is one that there is."""
+    def checked(self, where: str) -> ExpectOptions:
+        """The same options; an InputError if one is invalid."""
         engine = errors.one_of(where, "engine", self.engine, ENGINES)
         keep = None if self.keep is None else check_int(where, "keep", self.keep)
         limit = self.max_states
-        return Options(
+        return ExpectOptions(
             engine, keep, None if limit is None else check_int(where, "max_states", limit)
         )
 
 
-_DEFAULT = Options()
+_DEFAULT = ExpectOptions()
 
 
-def _outputs(query: Query, options: Options) -> dict[str, float]:
+def _outputs(query: Query, options: ExpectOptions) -> dict[str, float]:
     """The expectations of the further outputs that the loss's file names, by name."""
     pairs = ((name, replace(query, loss=loss)) for name, loss in query.loss.outputs.items())
     return {name: expectation_of(x, options._replace(keep=None)).value for name, x in pairs}
 
 
-def expectation_of(query: Query, options: Options = _DEFAULT) -> Expectation:
+def expectation_of(query: Query, options: ExpectOptions = _DEFAULT) -> Expectation:
     """The expected value of a query, as ``expect`` has it."""
     if options.engine == "openfst":
         return composition.explicit_expectation(query, options.keep, options.max_states)
@@ -163,7 +163,7 @@ def expect_many(
     array([0.3, 0.5])
     """
     loss = as_loss(loss, "expect_many")
-    options = Options(engine, keep, max_states).checked("expect_many")
+    options = ExpectOptions(engine, keep, max_states).checked("expect_many")
     queries = queries_of(loss, zs, models, "expect_many")
     threads = checked_jobs("expect_many", jobs)
     if scheduler is None:
@@ -186,7 +186,9 @@ def expect_many(
 _NUMBERS = 4  # of an expectation: value, lower and upper bound, mass that was kept
 
 
-def expectations_of(queries: Sequence[Query], options: Options = _DEFAULT, jobs: int = 1) -> Floats:
+def expectations_of(
+    queries: Sequence[Query], options: ExpectOptions = _DEFAULT, jobs: int = 1
+) -> Floats:
     """Values, lower bounds, upper bounds and masses kept of queries, (4, queries).
 
     With several jobs, they are nan where queries are not computed together: processes may do that.
@@ -216,14 +218,16 @@ def expectations_of(queries: Sequence[Query], options: Options = _DEFAULT, jobs:
     return out
 
 
-def values_and_errors(queries: Sequence[Query], options: Options = _DEFAULT) -> Floats:
+def values_and_errors(queries: Sequence[Query], options: ExpectOptions = _DEFAULT) -> Floats:
     """The expected values of queries, and bounds on their errors, (2, queries)."""
     values, lower, upper, _ = expectations_of(queries, options)
     return np.stack([values, np.maximum(upper - values, values - lower)])
 
 
-def _share(question: tuple[Loss, Options], pairs: list[tuple[Any, Model]]) -> list[list[float]]:
-    """Value, bounds and mass kept of some pairs of a hypothesis and its model."""
+def _share(
+    question: tuple[Loss, ExpectOptions], pairs: list[tuple[Any, Model]]
+) -> list[list[float]]:
+    """For each pair of a hypothesis and its model: value, lower bound, upper bound, mass kept."""
     loss, options = question
     found = expect_many(loss, *zip(*pairs, strict=True), **options._asdict())
     numbers = np.stack([found.values, found.lower, found.upper, found.kept], axis=1)
@@ -232,7 +236,7 @@ def _share(question: tuple[Loss, Options], pairs: list[tuple[Any, Model]]) -> li
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _expectations(queries: Sequence[Query], max_states: int | None = None) -> list[Expectation]:
-    """The expectations of one query, or of several that go together."""
+    """The expectations of one query, or of several of one structure."""
     if is_long(queries[0]):
         return [_long_or_swept(queries[0], max_states)]
     if is_document(queries[0]):
@@ -262,7 +266,7 @@ def _long_or_swept(query: Query, max_states: int | None) -> Expectation:
 
 
 def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation]:
-    """The expectations of one query, or of several that go together, by sweeps over positions."""
+    """The expectations of one query, or of several of one structure, by sweeps over positions."""
     levels = partial(_levels, max_states)
     sums = _sums(queries, max_states)
     results = bounded_expectations(queries, sums, levels)
@@ -283,7 +287,7 @@ def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation
 
 
 def _go_together(query: Query) -> bool:
-    """Whether queries like this are computed together: by tape, or over one small space."""
+    """Whether queries of this structure can be computed in one batch."""
     loss = query.loss
     if loss.bound is None or query.z is None or is_long(query) or window_form(query) is not None:
         return False
@@ -296,7 +300,7 @@ def _go_together(query: Query) -> bool:
 
 
 def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
-    """The expected values of one query, or of several that go together."""
+    """The expected values of one query, or of several of one structure."""
     first = queries[0]
     sums = None
     form = window_form(first)
@@ -316,7 +320,7 @@ def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
 
 
 def _by_trellis(queries: Sequence[Query], max_states: int | None) -> BoundedValues | None:
-    """The expected values by sweeps over a trellis that all share; None where that has none."""
+    """The expected values of queries of one structure by sweeps over a trellis, or None."""
     zs = [query.z for query in queries if query.z is not None]
     trellis = swept_trellis(queries[0].loss, queries[0].model, max_states) if zs else None
     if trellis is None:
@@ -325,7 +329,10 @@ def _by_trellis(queries: Sequence[Query], max_states: int | None) -> BoundedValu
 
 
 def walked(query: Query, max_states: int | None = None, *, weights: bool = True) -> BoundedValues:
-    """The expectation by a walk; without linear counts in weights, only values can cancel."""
+    """The expected value by a walk over the states of the loss, layer by layer.
+
+    Without ``weights`` all counts are parts of states, and nothing cancels but values of two signs.
+    """
     return walk(query.view(weights=weights), query.input(), max_states=max_states).sums()
 
 
@@ -343,7 +350,7 @@ def _walked_levels(query: Query, keep: int | None, max_states: int | None) -> tu
 
 
 def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> SplitTrellis | None:
-    """The trellis of both tapes and a model of this kind, where sweeps over it serve; else None.
+    """The trellis of the loss split by tape and the model; None where there is none to sweep over.
 
     None where the loss does not split by tape with a counter for each at most, where a step is
     undefined for some pair of sequences, or where the trellis would be too large.
@@ -431,7 +438,7 @@ def value_and_gradient_many(
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _derivatives(queries: Sequence[Query], engine: str) -> list[tuple[float, list[Floats]]]:
-    """Value and arcs' derivatives of queries that are alike, together where tapes split."""
+    """For each query of one structure: the expected value and its derivatives by arc weights."""
     if engine == "openfst":
         return [composition.explicit_gradient(query) for query in queries]
     zs = [query.z for query in queries if query.z is not None]

@@ -49,7 +49,10 @@ def is_long(query: Query) -> bool:
 
 
 def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
-    """The expectation of a long query, None where this does not serve; ``levels`` serve chains."""
+    """The expectation of a long query by ratios or windows of counts; None if neither applies.
+
+    ``levels`` makes the distribution of the value where labels are not independent.
+    """
     loss = query.loss
     z = query.z
     form = loss.confusion

@@ -81,7 +81,8 @@ def queries_of(
     cached = dict[Hashable, tuple[Loss, Model]]()
     results = list[Query]()
     for row, (z, model) in enumerate(zip(*paired(zs, models, where), strict=True)):
-        _, tags = key = id(model), tuple(further_tags(loss, z))
+        tags = tuple(further_tags(loss, z))
+        key = (id(model), tags)
         if key not in cached:
             cached[key] = fitted(loss, model_at(model, f"{where}, models[{row}]"), where, tags)
         results.append(_query(*cached[key], z, where, f"{where}, zs[{row}]"))
@@ -112,7 +113,7 @@ def _hypothesis(z: Any, model: Any, name: str) -> Any:
 def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
     """The query, with the names of the caller and of the hypothesis in messages."""
     if not isinstance(z, Model):
-        indices = encoded(z, model, name)
+        indices = encoded_hypothesis(z, model, name)
         check_hypothesis(loss, indices, name)
         return Query(loss, indices, None, model, where)
     if not set(z.labels) <= set(model.labels):
@@ -128,7 +129,7 @@ def _query(loss: Loss, model: Model, z: Any, where: str, name: str) -> Query:
     return query
 
 
-def encoded(z: Iterable[Any], model: Model, name: str) -> Ints:
+def encoded_hypothesis(z: Iterable[Any], model: Model, name: str) -> Ints:
     """The label indices of a hypothesis, which is as long as its model, (n,)."""
     indices = model.alphabet.encode(z, name)
     _check_length(len(indices), model, name)
@@ -178,10 +179,10 @@ def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:
 
 
 def group_by_structure(items: Sequence[Query | Model]) -> list[list[int]]:
-    """Rows grouped by length, label order and structure of the model; distributions are alone.
+    """Lists of rows, those with models of the same length, labels and structure in one list.
 
-    So are sequences without labels, of which chains of any order are one structure. The longest
-    come first, as the structure that serves them serves shorter ones, too.
+    A row whose hypothesis is a model is alone, and so is one of length 0, where chains of any order
+    have one structure. The longest come first: their structure serves shorter ones, too.
     """
     groups: dict[Hashable, list[int]] = {}
     for row, item in enumerate(items):
@@ -193,7 +194,7 @@ def group_by_structure(items: Sequence[Query | Model]) -> list[list[int]]:
 
 
 def batch_size(model: Model, count: int, jobs: int) -> int:
-    """How many of so many models like this one, at least one, a thread takes at a time."""
+    """The number of models like this one, 1 to ``count``, that a thread takes at a time."""
     arcs = sum(len(layer.weight) for layer in model.layered().layers)
     share = count if jobs == 1 else count // (TASKS_PER_JOB * jobs) + 1
     return max(1, min(share, WEIGHTS_AT_ONCE // (jobs * max(1, arcs))))

@@ -158,21 +158,21 @@ class Expectations:
 
 
 def width_of(expectation: Expectation) -> float:
-    """The distance of the bounds."""
+    """The upper bound less the lower bound."""
     return expectation.upper - expectation.lower
 
 
 def check_finite(where: str, numbers: float | Floats) -> None:
     """Refuses results that doubles cannot hold."""
     if not np.isfinite(numbers).all():
-        must = "the result must be a number that doubles can hold; values of the loss are too large"
+        must = "the expected value must not overflow doubles: values of the loss are too large"
         raise InputError(where, must, remedy="Scale the loss down")
 
 
 def bounded_expectations(
     queries: Sequence[Query], sums: BoundedValues, levels: Callable[[Query], Levels]
 ) -> list[Expectation]:
-    """The expectation of each query, with bounds that rounding does not reach past."""
+    """The expectation of each query, with bounds that hold in spite of rounding."""
     check_finite(queries[0].where, sums.values)
     errors = sums.errors if queries[0].n else 0.0 * sums.errors  # one pair has one value
     rows = zip(queries, *map(np.ndarray.tolist, (sums.values, errors, sums.masses)), strict=True)
@@ -208,7 +208,7 @@ def ranged_expectation(
 
 
 def kept_expectation(query: Query, levels: Levels, roundings: int) -> Expectation:
-    """The kept part, with bounds on what was lost; each probability has at most these roundings."""
+    """The expectation of what pruning kept, with bounds that include what it dropped."""
     roundings += 8 * (query.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
     size = float(np.abs(values) @ probabilities)

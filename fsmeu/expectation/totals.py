@@ -67,7 +67,7 @@ class TotalsProblem:
 
     @property
     def escaped(self) -> float:
-        """What ages that reach a cap may be worth, at most."""
+        """A bound on the error by ages that reach the cap at which they stop."""
         return 2 * self.largest * self.range.escaped
 
     @property
@@ -101,7 +101,7 @@ def totals_problem(loss: Loss, n: int, groups: Sequence[LaneGroup]) -> TotalsPro
 
 
 def unmet_by_totals(loss: Loss, n: int) -> str | None:
-    """What must hold for a value to be a ratio of totals and is seen not to; None if nothing is."""
+    """The condition of ratios of totals that a loss does not satisfy, in words; None if it does."""
     form = loss.split
     if form is None or not form.counted or form.additive or len(form.joint_counts) != 1:
         return "the value must be a ratio of one joint count and of counts of each tape"
@@ -112,12 +112,12 @@ def unmet_by_totals(loss: Loss, n: int) -> str | None:
 
 
 def _is_ratio(form: Split) -> bool:
-    """Whether the value is such a ratio for short sequences."""
+    """Whether the value of short sequences is a ratio of totals."""
     return ratio_of_totals(form, 4, np.arange(1.0, 5.0), 1.0, 4.0) is not None
 
 
 def caps(loss: Loss, n: int) -> list[int | None]:
-    """Where ages may stop, one after the other to be tried; None for nowhere."""
+    """The caps on ages to try, ascending; None, for no cap, is the last."""
     few = [cap for cap in CAPS if 3 * cap <= 2 * n and cap > loss.least_cap] if loss.ages else []
     return [*few, None]
 
@@ -136,7 +136,7 @@ class RatioByTotal(NamedTuple):
 
 
 def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
-    """The value as a ratio of totals; None where lanes do not serve it.
+    """The value as a ratio of totals; None if lanes do not apply.
 
     It must be b T / D^a + c, derived from the text, in a finite declared range, more of T never
     worse, and T proven to be at least 0.
@@ -184,7 +184,7 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
 
 
 def value_of_none(problem: TotalsProblem) -> float | None:
-    """The value of hypotheses that count nothing, signed; None where it depends on S from 1 on."""
+    """The expected value, signed, if z counts nothing; None where it depends on S from 1 on."""
     most = problem.most_counted
     ref = np.arange(most + 1)
     _, offset = value_coefficients(problem.form, problem.n, 0, ref, np.ones(len(ref), bool))
@@ -232,7 +232,7 @@ def rule_about_mean(ratio: RatioByTotal) -> Rule:
 
 
 def serves(rule: Rule, ratio: RatioByTotal, k: int) -> bool:
-    """Whether a rule leaves out as little for the denominators of a total as is meant to be."""
+    """Whether the error of a rule is small enough for the denominators of the total k."""
     if ratio.power == 0.0 or not rule.is_one_sided:
         return ratio.power == 0.0
     low = max(float(ratio.v[k]) + ratio.reach.low, _TINY)
@@ -249,7 +249,7 @@ def wide_rule_of_totals(ratio: RatioByTotal, first: int, last: int) -> Rule:
 
 
 def left_out(rule: Rule, ratio: RatioByTotal) -> Floats:
-    """Bounds on |R| by total, where S lies in its range, (k,); with what rounds of the nodes."""
+    """Bounds on the error of the rule by total, (k,), for S in its range; rounding included."""
     reach = ratio.reach
     low = np.maximum(ratio.v + reach.low, _TINY)
     with np.errstate(over="ignore"):
@@ -259,7 +259,7 @@ def left_out(rule: Rule, ratio: RatioByTotal) -> Floats:
 
 
 def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> BoundedValue | None:
-    """The expected value of hypotheses, by group; None where lanes do not serve it.
+    """The expected value of hypotheses, given by group; None if lanes do not apply.
 
     No age of a hypothesis may reach the cap of its trellis, where there is one.
     """

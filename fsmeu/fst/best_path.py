@@ -137,7 +137,7 @@ def _tropical(table: ArcTable, costs: Floats, ends: Floats) -> Fst:
 
 
 def _distances_to_end(table: ArcTable, costs: Floats, ends: Floats) -> Floats:
-    """The least cost from each state to the end, (states,), in singles, which nine digits tell.
+    """The least cost from each state to the end, (states,), as OpenFst has it in single precision.
 
     It is a distance from the start of the machine turned round, whose states are numbered from the
     last: where arcs lead to greater numbers, these do so, too.
@@ -162,12 +162,12 @@ def _distances_to_end(table: ArcTable, costs: Floats, ends: Floats) -> Floats:
 
 
 def _room(length: int, costs: Floats, ends: Floats) -> float:
-    """A bound on the negative parts of the costs of a path."""
+    """A bound on the absolute sum of the negative costs of a path."""
     return length * max(0.0, -float(costs.min(initial=0.0))) + max(0.0, -float(ends.min()))
 
 
 def _least(single: float, length: int, room: float) -> float:
-    """A lower bound on costs of paths of which OpenFst knows that none is less in singles."""
+    """A lower bound on the cost of all paths, given the least one in single precision."""
     share = _SINGLE * (2 * length + 8)
     least = single - share * (abs(single) + 4 * room) - (2 * length + 8) * _LEAST_SINGLE
     return min(least, least / (1.0 + share))

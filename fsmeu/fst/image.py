@@ -234,51 +234,77 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
     """
     reader = _Reader(image, where)
     if reader.take(4) != MACHINE_START:
-        reader.refuse("they do not begin as one does")
+        reader.refuse("they do not begin as an OpenFst file does")
     kind = reader.text()
     arc_type = reader.text()
     version, flags, _, start, states, arcs = reader.numbers(_HEADER)
     if kind not in _VERSIONS or version not in _VERSIONS[kind]:
         reader.refuse("the type must be vector or const, of a known version")
     if arc_type not in _WEIGHTS:
-        reader.refuse("the arc type is another one")
+        reader.refuse("the arc type must be log64, log or standard")
     names = [reader.symbols() if flags & has else {} for has in _HAS_SYMBOLS]
     form = _WEIGHTS[arc_type]
-    pad = 16 if version == 1 or flags & _ALIGNED else 1
-    state, arc = _dtypes(form, kind == b"const")
-    if kind == b"vector":  # each state with its arcs; of as many as there are if it says -1
-        finals = list[float]()
-        blocks = [np.zeros(0, arc)]
-        while reader.left and len(finals) != states:
-            ending, count = reader.numbers("<dq" if form == "<f8" else "<fq")
-            finals.append(ending)
-            blocks.append(reader.rows(arc, count))
-        if reader.left or states not in (-1, len(finals)):
-            reader.refuse(f"the header says {states:,} states")
-        final = np.array(finals, np.float64)
-        cells = np.concatenate(blocks)
-        counts = np.array([len(block) for block in blocks[1:]], np.int64)
-    else:  # all states, then all arcs
-        reader.take(-reader.at % pad)
-        rows = reader.rows(state, states)
-        reader.take(-reader.at % pad)
-        cells = reader.rows(arc, arcs)
-        counts = rows["arcs"].astype(np.int64)
-        final = rows["final"].astype(np.float64)
-        begins = np.cumsum(counts) - counts
-        if counts.sum() != arcs or (counts > 0) @ (rows["begin"] != begins):
-            reader.refuse("the arcs of the states must follow each other")
+    if kind == b"vector":
+        body = _vector_body(reader, form, states)
+    else:
+        pad = 16 if version == 1 or flags & _ALIGNED else 1
+        body = _const_body(reader, form, (states, arcs), pad)
     if reader.left:
         reader.refuse(f"{reader.left:,} bytes are left over")
     if limited:
-        guard_size(where, len(counts))
-        guard_arcs(where, len(cells))
-    source = np.repeat(np.arange(len(counts)), counts)
-    ilabel, olabel, target = (cells[k].astype(np.int64) for k in ("ilabel", "olabel", "target"))
-    weight = cells["weight"].astype(np.float64)
-    table = ArcTable(start, source, ilabel, olabel, weight, target, final)
+        guard_size(where, len(body.counts))
+        guard_arcs(where, len(body.arcs))
+    source = np.repeat(np.arange(len(body.counts)), body.counts)
+    ilabel = body.arcs["ilabel"].astype(np.int64)
+    olabel = body.arcs["olabel"].astype(np.int64)
+    target = body.arcs["target"].astype(np.int64)
+    weight = body.arcs["weight"].astype(np.float64)
+    table = ArcTable(start, source, ilabel, olabel, weight, target, body.final)
     check_table(table, where)
     return MachineFile(table, *names)
+
+
+class _Body(NamedTuple):
+    """The states and arcs of a machine as its file has them.
+
+    Attributes:
+        final: the final weight of each state, (states,).
+        counts: the number of its arcs, (states,).
+        arcs: records with the fields ilabel, olabel, weight and target, (arcs,), state by state.
+    """
+
+    final: Floats
+    counts: Ints
+    arcs: NDArray[Any]
+
+
+def _vector_body(reader: _Reader, form: str, states: int) -> _Body:
+    """A vector file: each state with its arcs, so many states, or -1 for as many as there are."""
+    arc = _dtypes(form, False)[1]
+    finals = list[float]()
+    blocks = [np.zeros(0, arc)]
+    while reader.left and len(finals) != states:
+        ending, count = reader.numbers("<dq" if form == "<f8" else "<fq")
+        finals.append(ending)
+        blocks.append(reader.rows(arc, count))
+    if reader.left or states not in (-1, len(finals)):
+        reader.refuse(f"the header says {states:,} states")
+    counts = np.array([len(block) for block in blocks[1:]], np.int64)
+    return _Body(np.array(finals, np.float64), counts, np.concatenate(blocks))
+
+
+def _const_body(reader: _Reader, form: str, sizes: tuple[int, int], pad: int) -> _Body:
+    """A const file: all states, then all arcs, so many; each part begins at a multiple of pad."""
+    state, arc = _dtypes(form, True)
+    reader.take(-reader.at % pad)
+    rows = reader.rows(state, sizes[0])
+    reader.take(-reader.at % pad)
+    arcs = reader.rows(arc, sizes[1])
+    counts = rows["arcs"].astype(np.int64)
+    begins = np.cumsum(counts) - counts
+    if counts.sum() != sizes[1] or (counts > 0) @ (rows["begin"] != begins):
+        reader.refuse("the arcs of the states must follow each other")
+    return _Body(rows["final"].astype(np.float64), counts, arcs)
 
 
 class _Reader:
@@ -314,7 +340,7 @@ class _Reader:
     def symbols(self) -> dict[int, str]:
         """The names of a symbol table by number."""
         if self.take(4) != _SYMBOLS_START:
-            self.refuse("a symbol table does not begin as one does")
+            self.refuse("a symbol table does not begin as OpenFst writes it")
         self.text()
         _, count = self.numbers("<qq")
         if not 0 <= count <= self.left // 12:  # bytes of an empty name and its number

@@ -117,14 +117,14 @@ def any_sequence(symbols: int, length: int | None = None, exactly: bool = False)
     return acceptor_of_arcs(last + 1, arcs, [last] if exactly else list(range(last + 1)))
 
 
-def intersection(left: pynini.Fst, right: pynini.Fst) -> pynini.Fst:
+def intersected(left: pynini.Fst, right: pynini.Fst) -> pynini.Fst:
     """The acceptor of what both accept, without epsilons; a TooLargeError if very large."""
     if left.num_states() * right.num_states() > _MOST_PAIRS:
         raise TooLargeError
     return pynini.intersect(without_epsilons(left), right)
 
 
-def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
+def minimal_dfa(fst: pynini.Fst, states: int) -> pynini.Fst:
     """The minimal deterministic acceptor; a TooLargeError if it has too many states."""
     if fst.num_states() > _STATES_BEFORE * states:
         raise TooLargeError
@@ -156,8 +156,8 @@ def deterministic(
     for most, cut in ((few, False), (states, True)) if n is not None else ((few, False),):
         with suppress(TooLargeError):
             fst = build(most, cut)
-            fst = intersection(fst, any_sequence(count, n, exactly=True)) if cut else fst
-            table = table_from_fst(determinized(fst, most), "constraint")
+            fst = intersected(fst, any_sequence(count, n, exactly=True)) if cut else fst
+            table = table_from_fst(minimal_dfa(fst, most), "constraint")
             break
     else:
         must = f"its acceptor may have at most {states:,} states"
@@ -250,7 +250,7 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
             read = np.unique(symbols[list(term.labels)])
             return acceptor_of_arcs(2, [(0, k + 1, 1) for k in read], [1])
         if term.kind == "both":  # what is too large is seen before the next is made
-            return reduce(intersection, (without_epsilons(acceptor(p)) for p in term.parts))
+            return reduce(intersected, (without_epsilons(acceptor(p)) for p in term.parts))
         parts = [acceptor(part) for part in term.parts]
         if sum(part.num_states() + 1 for part in parts) > _STATES_BEFORE * most:
             raise TooLargeError
@@ -260,8 +260,8 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
             return pynini.union(*parts)
         [part] = parts
         if term.kind == "not":
-            part = intersection(part, any_sequence(count, n)) if cut else part
-            return pynini.difference(any_sequence(count), determinized(part, most))
+            part = intersected(part, any_sequence(count, n)) if cut else part
+            return pynini.difference(any_sequence(count), minimal_dfa(part, most))
         low = term.low if term.parts[0].shortest else 0
         high = term.high
         if n is not None and high >= n:

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
+from fsmeu.endings import EXAMPLES, format_by_ending
 from fsmeu.errors import Argument, InputError, SizeLimitError, as_number, one_of, wording
 from fsmeu.files import TABLES, input_limit, read_arrays, read_bytes, readable
-
-_SVMLIGHT = ("svmlight", "svmlight0")
-_ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
 
 
 class Examples(NamedTuple):
@@ -52,9 +50,8 @@ def read_examples(
         features: how many there must be, if known; a csv file of as many columns has no labels.
         labelled: whether there must be labels.
     """
-    ending = Path(name).name.lower().removesuffix(".gz").removesuffix(".bz2").rpartition(".")[2]
-    form = _ENDINGS.get(ending, "svmlight") if input_format is None else input_format
-    one_of(name, "input_format", form, (*_SVMLIGHT, "csv", "npz"))
+    form = format_by_ending(name, EXAMPLES) if input_format is None else input_format
+    one_of(name, "input_format", form, EXAMPLES)
     if label is not None and form != "csv":
         must = "a column of labels can be chosen in csv files only"
         raise InputError(wording(Argument("label")), must, given=f"{form} file {name}")

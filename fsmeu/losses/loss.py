@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.endings import LOSS
 from fsmeu.errors import InputError, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
@@ -154,9 +155,8 @@ class SpecLoss(Loss):
     def swapped(self) -> SpecLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
         if self.spec.requirement is not None:
-            must = "a loss that restricts its hypotheses cannot be swapped, as what is learned does"
-            remedy = "Its value would be that of hypotheses that a model draws, which has others, "
-            remedy += "too. Learn for a loss without require, and decide for this one"
+            must = "a loss that restricts its hypotheses cannot be swapped, as learning does"
+            remedy = "Learn for a loss without require, and decide for this one"
             raise InputError(
                 f"{self.kind} {self.name}", must, given=self.requirement, remedy=remedy
             )
@@ -317,7 +317,7 @@ def bind_loss(
 # -- by name or path -------------------------------------------------------------------------------
 
 
-_SUFFIX = ".loss"
+_SUFFIX = f".{LOSS}"
 _OTHER_NAMES = {"exact_match": "zero_one", "iou": "jaccard"}
 _OTHER_NAMES |= dict.fromkeys(("dice", "f1", "fbeta"), "fscore")
 _OTHER_NAMES |= dict.fromkeys(("conlleval", "seqeval"), "chunk_fscore")

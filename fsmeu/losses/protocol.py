@@ -364,7 +364,7 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
     amounts = loss.bound.spec.amounts
     others = [name for name in counts_read(loss.bound) if amounts[name] is None]
     if others:
-        must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
+        must = f"the value of {loss.kind} {loss.name} must be a function of counts over positions"
         remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
         raise InputError(
             where, must, given=f"a value that looks at {', '.join(others)}", remedy=remedy

@@ -246,7 +246,7 @@ def _compiled(
     """The machine of what has this sign, or of all, shifted."""
     loss = as_loss(loss, "compile_summed")
     if loss.bound is None:
-        must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
+        must = "counts are kept in weights only of a loss that is written in a loss file"
         raise InputError("compile_summed", must, given=loss.name, remedy="Use its compile")
     given = encoded(loss, n, z)[0]  # what does not suit is refused
     name = f"{loss.kind} {loss.name}, n = {n}, summed"
@@ -317,7 +317,9 @@ def _over_positions(
                 guard_size(name, begin + len(codes), max_states)
                 together = known is loss and bool((factors == factors[0]).all())
                 paid = signed - least
-                finals.append(_add_paid(arcs, begin, waiting, ending, paid, factors, together))
+                added, final = _paid_part(begin, waiting, ending, paid, factors, together)
+                arcs += added
+                finals.append(final)
                 values = values + n * least * factors  # every path has n steps
     shift = max(0.0, -float(values.min(initial=0.0)))
     finals[0][ending] = values + shift
@@ -332,7 +334,7 @@ def _signed(amounts: Any, sign: float) -> Any:
 def _finished(
     name: str, n: int, alphabet: Alphabet, arcs: _Arcs, final: Floats, shift: float
 ) -> SummedMachine:
-    """The machine of these arcs and final weights, if doubles can hold what its paths add up to."""
+    """The machine of these arcs and final weights; an error if sums over its paths overflow."""
     parts = []
     for arc in arcs:
         cells = [np.ravel(cell) for cell in np.broadcast_arrays(*arc)]
@@ -346,30 +348,28 @@ def _finished(
     table = ArcTable(0, source[order], z + 1, y + 1, weights, target[order], ends)
     finite = (np.isfinite(numbers).all() for numbers in (shift, final, table.weight))
     if not all(finite):
-        must = "values and what counts add up to must be numbers that doubles can hold"
+        must = "values, and sums of what counts add, must not overflow doubles"
         raise InputError(name, must, remedy="Scale the loss down")
     return SummedMachine(name, n, alphabet, trimmed(table), shift)
 
 
-def _add_paid(
-    arcs: _Arcs,
+def _paid_part(
     begin: int,
     steps: tuple[Ints, ...],
     ending: Bools,
     paid: Floats,
     factors: Floats,
     together: bool,
-) -> Floats:
-    """Final weights of added states, numbered from ``begin``: where a path is once it has paid.
+) -> tuple[_Arcs, Floats]:
+    """Arcs to and among the states of a path that has paid, and their final weights, (states,).
 
-    ``paid`` is the factor of each arc, ``factors`` are those of the final states. They are one
-    state if ``together``: what comes later makes no difference.
+    ``paid`` is the factor of each arc, ``factors`` are those of the final states. The states are
+    numbered from ``begin``; they are one if ``together``: what comes later makes no difference.
     """
     source, pair, target = steps
     if together:
-        arcs += [(source, pair, paid, begin), (begin, np.unique(pair), 1.0, begin)]
-        return factors[:1]
-    arcs += [(source, pair, paid, begin + target), (begin + source, pair, 1.0, begin + target)]
+        return [(source, pair, paid, begin), (begin, np.unique(pair), 1.0, begin)], factors[:1]
+    arcs = [(source, pair, paid, begin + target), (begin + source, pair, 1.0, begin + target)]
     final = np.zeros(len(ending))
     final[ending] = factors
-    return final
+    return arcs, final

@@ -89,7 +89,7 @@ def hmm(
 
 
 def _posterior(model: Potentials) -> Potentials:
-    """The same model as that of a hidden Markov model, given its observations.
+    """The model, named as the posterior of a hidden Markov model, with a bound on its roundings.
 
     Each potential is a logarithm or the sum of two.
     """
@@ -325,7 +325,7 @@ def parse_json(text: str, where: str) -> object:
     except InputError:
         raise
     except ValueError:
-        raise InputError(where, "numbers must be of sensible length") from None
+        raise InputError(where, "numbers may not have thousands of digits") from None
 
 
 def _check_nesting(content: object, where: str) -> None:

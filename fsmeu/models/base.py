@@ -54,7 +54,7 @@ class Model(Text, ABC):
 
     @cached_property
     def structure(self) -> Hashable:
-        """What the arcs of the layers depend on beside their weights; unless known, all of them.
+        """A key of the arcs, weights aside: digests of them, unless a class has a shorter one.
 
         Models of equal structure have the same sources, labels and targets in the same order at
         every position that both have.
@@ -104,11 +104,11 @@ class Model(Text, ABC):
 
     @property
     def roundings(self) -> int:
-        """A bound on the roundings behind the probability of a sequence, products aside."""
+        """A bound on the relative error of P(y) before factors are multiplied, in roundings."""
         return self.layered().roundings
 
     def arc_weights(self) -> ArcWeights:
-        """The weights of the arcs of ``layered()``, without these where that is faster."""
+        """The weights of the arcs of ``layered()``; a class may compute them without the layers."""
         return arc_weights(self.layered())
 
     def probability(self, sequence: Iterable[object]) -> float:
@@ -232,13 +232,13 @@ def arcs_key(layers: Sequence[Layer]) -> tuple[bytes, ...]:
 
 
 def last_arcs_repeat(layers: Sequence[Layer]) -> bool:
-    """Whether the last two layers have the same arcs; not where each state is reached by one."""
+    """Whether the last two layers have the same arcs, and some state more than one arc into it."""
     last = layers[-2:]
     return len(arcs_key(last)) < len(last) and len(last[-1].source) > last[-1].width
 
 
 def arc_weights_many(models: Sequence[Model]) -> ArcWeights:
-    """The weights of the arcs of models alike; several do not keep what is computed for that."""
+    """The arc weights of models of equal structure, a row each; layers of several are dropped."""
     fresh = prepare_many(models)
     weights = [model.arc_weights() for model in models]
     forget(fresh if len(models) > 1 else ())  # those of a corpus would hold gigabytes
@@ -264,7 +264,7 @@ def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
 
 
 def prepare_many(models: Sequence[Model]) -> list[Model]:
-    """Computes together what building the layers of models needs; those that had none of it."""
+    """The models without cached layers, after what building these needs was computed at once."""
     new = (model for model in models if not {"_layered", "_prepared"} & model.__dict__.keys())
     fresh = list({id(model): model for model in new}.values())
     for kind in {type(model) for model in fresh}:
@@ -273,7 +273,7 @@ def prepare_many(models: Sequence[Model]) -> list[Model]:
 
 
 def forget(models: Iterable[Model]) -> None:
-    """Lets models build their layers anew when these are asked for again."""
+    """Drops the cached layers of models; they are built again when asked for."""
     for model in models:
         model.__dict__.pop("_prepared", None)
         model.__dict__.pop("_layered", None)

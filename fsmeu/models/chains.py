@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, check_int, shorten
+from fsmeu.errors import InputError, as_whole, shorten
 from fsmeu.fst.alphabet import BINARY, Label
 from fsmeu.fst.layers import ArcWeights, Layer, Layered
 from fsmeu.models import checks
@@ -46,7 +46,7 @@ class Chain(Parametrized):
 
     @property
     def roundings(self) -> int:
-        """A bound on the roundings behind the probability of a sequence, products aside.
+        """A bound on the relative error of P(y) before factors are multiplied, in roundings.
 
         The sums of rows were divided by, and are still off 1 by up to two units.
         """
@@ -121,7 +121,7 @@ class Bernoulli(_Independent):
 
     @property
     def roundings(self) -> int:
-        """A bound on the roundings behind the probability of a sequence: one of each 1 - p."""
+        """A bound on the relative error of P(y) before factors are multiplied: one of each 1-p."""
         return self.n
 
     def marginals(self) -> Floats:
@@ -191,7 +191,7 @@ def binary_marginals(model: object) -> Floats | None:
 
 
 def binary_loss(model: Model) -> float:
-    """What ``binary_marginals`` lose of a model: the sum of |P(first label) - (1 - P(second))|.
+    """The sum over positions of |P(first label) - (1 - P(second))|; 0 for other models.
 
     Expected values that see the second column alone are off by this times their range at most.
     """
@@ -325,8 +325,8 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
         check_shape(transition, table, where, remedy)
         if n is None:
             must = "the length n must be given when one transition table serves all positions"
-            raise InputError("Markov n", must, remedy="Write Markov(..., n=10)")
-        return check_int("Markov n", "it", n, 0)
+            raise InputError("Markov", must, remedy="Write Markov(..., n=10)")
+        return _checked_length(n)
     if transition.ndim != order + 2:
         must = f"must have {order + 1} axes, or {order + 2} position by position, for order {order}"
         raise InputError(where, must, given=f"shape {transition.shape}", remedy=other)
@@ -334,10 +334,21 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
     check_shape(transition, (steps, *table), where)
     if n is None:
         return order + steps
-    length = check_int("Markov n", "it", n, 0)
+    length = _checked_length(n)
     if max(0, length - order) != steps:
         must = f"must hold n - m = {max(0, length - order)} tables for n = {length}, order {order}"
         raise InputError(where, must, given=f"{steps} tables", remedy=other)
+    return length
+
+
+def _checked_length(n: object) -> int:
+    """The length of the sequences; an InputError unless it is a whole number of at least 0.
+
+    It may be a key of a file: the message names no argument, which would become an option.
+    """
+    length = as_whole(n, least=0)
+    if length is None:
+        raise InputError("Markov", "the length n must be a whole number of at least 0", given=n)
     return length
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -117,7 +118,7 @@ def tempered(model: Model, temperature: float) -> Model:
         return rounded(Potentials(unary, pairwise, model.labels), roundings)
     layers = in_logs(normalize(model.layered()))
     if not layers.unambiguous:
-        must = "each sequence must have one path in the model, as in no mixture"
+        must = "no two paths of the model may read the same labels, as those of mixtures do"
         raise InputError("temperature", must, given=type(model).__name__)
     steps = tuple(replace(layer, weight=layer.weight * power) for layer in layers.layers)
     scaled = replace(layers, start=layers.start * power, layers=steps)
@@ -178,21 +179,8 @@ def calibrate(
     if len(all_models) != len(sequences) or not all_models:
         must = "there must be as many references as models, at least one"
         raise InputError("calibrate", must, given=f"{len(sequences)} and {len(all_models)}")
-    pairs: list[tuple[Model, Ints]] = []
-    before: list[float] = []
-    for row, (model, reference) in enumerate(zip(all_models, sequences, strict=True)):
-        where = f"calibrate, references[{row}]"
-        labels = listed(reference, where)
-        if len(labels) != model.n:
-            must = f"must have length {model.n}, as its model"
-            raise InputError(where, must, given=f"length {len(labels)}")
-        try:
-            y = model.alphabet.encode(labels, where)
-            before.append(_possible_log_probability(model, y, where))
-            pairs.append((model, y))
-        except InputError:
-            if not skip:
-                raise
+    held_out = _possible_pairs(all_models, sequences, skip)
+    pairs = held_out.pairs
     if not pairs:
         must = "some reference must have positive probability under its model"
         raise InputError("calibrate", must, given="none")
@@ -206,9 +194,35 @@ def calibrate(
 
     bounds = tuple(map(math.log, _TEMPERATURES))
     best = minimize_scalar(worse, bounds=bounds, method="bounded", options={"xatol": 1e-8})
-    at_one = math.fsum(before) / len(before)
+    at_one = math.fsum(held_out.log_probabilities) / len(pairs)
     skipped = len(all_models) - len(pairs)
     return Calibration(math.exp(float(best.x)), -float(best.fun), at_one, skipped)
+
+
+class _HeldOut(NamedTuple):
+    """Models, each with the label indices of its reference, and log P(reference) of each."""
+
+    pairs: list[tuple[Model, Ints]]
+    log_probabilities: list[float]
+
+
+def _possible_pairs(models: Sequence[Model], references: Sequence[Any], skip: bool) -> _HeldOut:
+    """The models with their references; impossible ones are left out if ``skip``, else refused."""
+    held_out = _HeldOut([], [])
+    for row, (model, reference) in enumerate(zip(models, references, strict=True)):
+        where = f"calibrate, references[{row}]"
+        labels = listed(reference, where)
+        if len(labels) != model.n:
+            must = f"must have length {model.n}, as its model"
+            raise InputError(where, must, given=f"length {len(labels)}")
+        try:
+            y = model.alphabet.encode(labels, where)
+            held_out.log_probabilities.append(_possible_log_probability(model, y, where))
+            held_out.pairs.append((model, y))
+        except InputError:
+            if not skip:
+                raise
+    return held_out
 
 
 def _possible_log_probability(model: Model, y: Ints, where: str) -> float:

@@ -91,7 +91,7 @@ class Potentials(Chain):
 
     @property
     def roundings(self) -> int:
-        """A bound on the roundings behind the probability of a sequence, products aside."""
+        """A bound on the relative error of P(y) before factors are multiplied, in roundings."""
         return self._prepared.roundings + self._score_roundings if self.n else 0
 
     @classmethod
@@ -161,13 +161,13 @@ def from_potentials(
 
 
 def rounded(model: Potentials, roundings: int) -> Potentials:
-    """The same model, with a bound on the roundings behind exp(score), up to a common factor."""
+    """The same model; ``roundings`` bounds the relative error of exp(score), factors aside."""
     model._keep(_score_roundings=roundings)
     return model
 
 
 def score_roundings(unary: Floats, pairwise: Floats, operations: int) -> int:
-    """The roundings behind exp(score) where each potential has so many, (n, L) and (..., L, L).
+    """A bound on the relative error of exp(score) in roundings; each potential has so many.
 
     Twice as many as those of a score: the sum of all is off as well.
     """

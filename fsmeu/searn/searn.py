@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from itertools import chain
@@ -24,7 +24,7 @@ from fsmeu.learning.base import given_loss, number_between
 from fsmeu.learning.classes import label_name, over_classes, positive_tag
 from fsmeu.learning.saving import first_use, load, register, save
 from fsmeu.losses.protocol import Loss
-from fsmeu.progress import Progress, check_progress
+from fsmeu.progress import Progress, check_progress, progress_bar
 from fsmeu.searn import features
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
@@ -114,18 +114,6 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     if isinstance(chunks, features.SegmentFeatures):
         parts += [chunks.firsts, chunks.lasts, chunks.within]
     return str(joblib.hash([repr(sorted(parameters.items())), repr(ys), *parts]))
-
-
-@contextmanager
-def progress_bar(iterations: int) -> Iterator[Progress]:
-    """A callback that moves a bar on the terminal; nothing is shown where there is none."""
-    from rich import progress
-    from rich.console import Console
-
-    screen = Console(stderr=True)
-    with progress.Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("iterations", total=iterations)
-        yield lambda done, note: bar.update(task, completed=done * iterations)
 
 
 def given_space(value: Any, where: str) -> Any:
@@ -318,7 +306,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         trained = self._begun(plan, inputs, ys)
         bar: Any = nullcontext(check_progress(where, progress))
         if check_bool(where, "verbose", self.verbose):
-            bar = progress_bar(plan.iterations)
+            bar = progress_bar("training")
         with bar as callback:
             for number in range(len(trained.reports), plan.iterations):
                 if number and 0 < trained.policy.optimal <= plan.influence:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fsmeu.arrays import Floats
 from fsmeu.decoding.decode import decode_many
-from fsmeu.errors import InputError, LossFileError
+from fsmeu.errors import LossFileError
 from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
@@ -61,7 +61,8 @@ def decode(
     if transitions is not None:
         transitions = inputs.check_transitions(_WHERE, transitions, scores).detach()
     if not inputs.is_capturing(scores):
-        _check_numbers(scores, lengths, transitions)
+        inside = torch.arange(scores.shape[1], device=scores.device) < lengths[:, None]
+        inputs.check_finite(_WHERE, inputs.Scores(scores[inside], transitions))
     if transitions is None and constraint is None:
         distinct = tuple(sorted(set(lengths.tolist())))
         rule = known.derived.get(("torch rows", distinct), lambda: row_rule(known, distinct))
@@ -74,16 +75,6 @@ def _logits(scores: Tensor) -> Tensor:
     """The logits of the second of two labels, (B, n), in double precision."""
     doubles = scores.double()
     return doubles[:, :, 1] - doubles[:, :, 0]
-
-
-def _check_numbers(scores: Tensor, lengths: Tensor, transitions: Tensor | None) -> None:
-    """Refuses scores of tokens that are no numbers, and transitions that are none."""
-    inside = torch.arange(scores.shape[1], device=scores.device) < lengths[:, None]
-    parts = {"emissions": scores[inside], "transitions": transitions}
-    for name, tensor in parts.items():
-        if tensor is not None and bool((tensor.isnan() | (tensor == torch.inf)).any()):
-            must = f"{name} must be finite, or -inf to forbid"
-            raise InputError(_WHERE, must, given="nan or inf")
 
 
 def _by_engine(

@@ -13,7 +13,7 @@ _KINDS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
 
 class Scores(NamedTuple):
-    """The scores of a batch: emissions (B, n, L), and transitions (L, L) or (B, n - 1, L, L)."""
+    """Scores: emissions (B, n, L) or (tokens, L), and transitions (L, L) or (B, n - 1, L, L)."""
 
     emissions: Tensor
     transitions: Tensor | None
@@ -97,7 +97,7 @@ def check_tags(where: str, tags: Any, mask: Any, labels: int) -> tuple[Tensor, T
     if bool(((known < 0) | (known >= labels)).any()):
         wrong = known[(known < 0) | (known >= labels)][0]
         must = f"tags must be indices of the loss's labels, from 0 to {labels - 1}"
-        remedy = "Tokens that do not count belong behind the mask"
+        remedy = "Set the mask to False at tokens that do not count"
         raise InputError(where, must, given=int(wrong), remedy=remedy)
     return known, lengths
 
@@ -112,15 +112,19 @@ def check_results(where: str, values: Tensor, scores: Scores) -> None:
         return
     if bool(torch.isfinite(values).all()):
         return
-    for name, tensor in (("emissions", scores.emissions), ("transitions", scores.transitions)):
-        if tensor is not None and bool(torch.isnan(tensor).any()):
-            raise InputError(where, f"{name} must be numbers", given="nan")
-        if tensor is not None and bool((tensor == torch.inf).any()):
-            raise InputError(where, f"{name} must be finite, or -inf to forbid", given="inf")
+    check_finite(where, scores)
     forbids = any(t is not None and bool((t == -torch.inf).any()) for t in scores)
     must = "every sequence must allow some labels" if forbids else "values must be doubles"
     given = "scores of -inf that forbid all of them" if forbids else "greater ones"
     raise InputError(where, must, given=given)
+
+
+def check_finite(where: str, scores: Scores) -> None:
+    """Refuses scores that are nan or inf; -inf forbids labels."""
+    for name, tensor in scores._asdict().items():
+        if tensor is not None and bool((tensor.isnan() | (tensor == torch.inf)).any()):
+            given = "nan" if bool(tensor.isnan().any()) else "inf"
+            raise InputError(where, f"{name} must be finite, or -inf to forbid", given=given)
 
 
 def is_capturing(tensor: Tensor) -> bool:

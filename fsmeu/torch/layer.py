@@ -16,7 +16,7 @@ from fsmeu.torch.by_engine import References, engine_values
 from fsmeu.torch.core import TableScore
 from fsmeu.torch.derive import Derivation, NoTables, derive
 from fsmeu.torch.plan import Plan, plan_of
-from fsmeu.torch.tables import ScoreTables, walk
+from fsmeu.torch.tables import ScoreTables, walk_tags
 from fsmeu.torch.values import Case, distinct_cases, lanes_of
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -106,7 +106,7 @@ class ExpectedScore(nn.Module):
             except LossFileError as error:
                 why = f"the value has none for some counts: {error}"
         if self.corpus:
-            must = "the expected value of a corpus needs lanes"
+            must = "the value of a corpus must have a generating function (lanes)"
             raise InputError(_WHERE, must, given=f"a loss of which {why}")
         return References(known, lengths)
 
@@ -115,7 +115,7 @@ class ExpectedScore(nn.Module):
         eps = _LEFT_OUT[self.sums]
         indices = tags.numpy()
         sizes = lengths.numpy()
-        given = walk(derivation.tables, indices, sizes).given
+        given = walk_tags(derivation.tables, indices, sizes).given
         if not self.corpus:
             cases, places = distinct_cases(sizes, given)
             return plan_of(

@@ -6,7 +6,7 @@ not installed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +15,8 @@ from torch import Tensor
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError
-from fsmeu.files import write_arrays
 from fsmeu.torch.lanes import Lanes
-from fsmeu.torch.tables import ScoreTables, saved_fields, walk
+from fsmeu.torch.tables import ScoreTables, save_fields, saved_fields, walk_tags
 
 _COMPLEX = {torch.float64: torch.complex128, torch.float32: torch.complex64}
 
@@ -96,9 +95,7 @@ class Plan:
 
     def save(self, path: str | Path) -> None:
         """Writes the plan to an npz file."""
-        tensors = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "is_corpus"}
-        arrays = {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
-        write_arrays(path, {**arrays, "is_corpus": np.array(self.is_corpus)})
+        save_fields(self.to("cpu"), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
@@ -119,7 +116,7 @@ def plan_of(tables: ScoreTables, tags: Ints, lengths: Ints, lanes: Lanes, places
         lanes: nodes and weights of cases.
         places: the case of each sequence, (B,).
     """
-    walked = walk(tables, tags, lengths)
+    walked = walk_tags(tables, tags, lengths)
     padded = np.where(np.arange(tags.shape[1]) < lengths[:, None], tags, tables.labels)
     return Plan(
         kinds=_tensor(walked.kinds.T),

@@ -24,7 +24,7 @@ logits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -34,10 +34,8 @@ import torch
 from torch import Tensor
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.files import write_arrays
-from fsmeu.torch.tables import saved_fields
-
-_UNIT = 2.0**-53
+from fsmeu.torch.tables import save_fields, saved_fields
+from fsmeu.twofold import UNIT
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +69,7 @@ class RowRule:
 
     def save(self, path: str | Path) -> None:
         """Writes the rule to an npz file."""
-        columns = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self)}
-        write_arrays(path, columns)
+        save_fields(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> RowRule:
@@ -157,9 +154,9 @@ def _values(rule: RowRule, ranked: Tensor, lengths: Tensor) -> _Values:
     gained = known.gain[which, : n + 1] * torch.nn.functional.pad(ratios, (1, 0))
     offset = known.offset[which, : n + 1]
     none = known.none[which, : n + 1] * zero.prod(1, keepdim=True)
-    relative = (12 * n + len(rule.nodes) + 1600) * _UNIT + rule.off
+    relative = (12 * n + len(rule.nodes) + 1600) * UNIT + rule.off
     finite = offset.masked_fill(offset == -torch.inf, 0.0)
-    errors = relative * gained + 8 * n * _UNIT * none.abs() + 8 * _UNIT * finite.abs()
+    errors = relative * gained + 8 * n * UNIT * none.abs() + 8 * UNIT * finite.abs()
     return _Values(gained + offset + none, errors)
 
 

@@ -93,14 +93,19 @@ class ScoreTables:
 
     def save(self, path: str | Path) -> None:
         """Writes the tables to an npz file."""
-        columns = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self)}
-        write_arrays(path, columns)
+        save_fields(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> ScoreTables:
         """The tables of an npz file that ``save`` wrote."""
         columns = saved_fields(cls, path)
         return cls(**{**columns, "classes": int(columns["classes"])})
+
+
+def save_fields(record: Any, path: str | Path) -> None:
+    """Writes the fields of a data class, arrays, tensors and numbers, to an npz file by name."""
+    values = {f.name: getattr(record, f.name) for f in fields(record)}
+    write_arrays(path, {name: np.asarray(value) for name, value in values.items()})
 
 
 def saved_fields(of: Any, path: str | Path) -> dict[str, Any]:
@@ -133,7 +138,7 @@ class Walk:
     last: Ints
 
 
-def walk(tables: ScoreTables, tags: Ints, lengths: Ints) -> Walk:
+def walk_tags(tables: ScoreTables, tags: Ints, lengths: Ints) -> Walk:
     """What sequences of label indices, (B, n), of which so many positions count, lead to."""
     batch, n = tags.shape
     kinds = np.full((batch, n), tables.kinds - 1, np.int64)

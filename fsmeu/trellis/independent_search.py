@@ -3,8 +3,8 @@
 The ones of z are at the k most probable labels, and the value is a sum of ratios N / D^a of counts
 (``independent.py`` has its expectation for given k). With P(D outside of [l, h]) <= q and
 |N| / D^a <= M, E[N^+ / D^a] <= E[N^+] / l^a + M q for the terms of N that are positive, and as much
-the other way round for those that are negative: bounds for whole blocks of k, from spans of their
-coefficients, exclude all but a neighbourhood of the best k, and only these are valued.
+the other way round for those that are negative: bounds for whole blocks of k, from intervals of
+their coefficients, exclude all but a neighbourhood of the best k, and only these are valued.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.functions import Span, known, rows_at
+from fsmeu.losses.algebra.functions import Interval, known, rows_at
 from fsmeu.losses.algebra.ratio_family import RatioFamily
 from fsmeu.losses.algebra.ratios import degenerate_corners
 from fsmeu.trellis.independent import (
@@ -149,7 +149,7 @@ class _DegenerateTerms(NamedTuple):
         at = self.at(k, k)
         return float((self.sign * self.terms[at] - self.error[at])[0])
 
-    def greatest_scores(self, blocks: Span) -> Floats:
+    def greatest_scores(self, blocks: Interval) -> Floats:
         """Upper bounds on the terms of blocks of k with the sign of the score, (blocks,)."""
         scores = self.sign * self.terms + self.error
         if len(scores) == 1:
@@ -192,7 +192,7 @@ def _neighbourhood(
     while True:
         width = -(-(end - begin + 1) // _COARSE_BLOCKS)
         lows = np.arange(begin, end + 1, width, dtype=np.float64)
-        blocks = Span(lows, np.minimum(lows + width - 1, end))
+        blocks = Interval(lows, np.minimum(lows + width - 1, end))
         middles = np.floor((blocks.low + blocks.high) / 2)
         middle = int(middles[_estimates(family, labels, sign, middles).argmax()])
         if end - begin < _FEW:
@@ -224,9 +224,9 @@ def _estimates(family: RatioFamily, labels: Labels, sign: float, ks: Floats) -> 
     return scores
 
 
-def _upper_bounds(family: RatioFamily, labels: Labels, sign: float, ks: Span) -> Floats:
+def _upper_bounds(family: RatioFamily, labels: Labels, sign: float, ks: Interval) -> Floats:
     """Upper bounds on scores without what stands apart, for blocks of k, (blocks,)."""
-    ones = Span(labels.ones_before(ks.low), labels.ones_before(ks.high))
+    ones = Interval(labels.ones_before(ks.low), labels.ones_before(ks.high))
     mean = known(labels.mean)
     counts = (known(np.ones(1)), ones, mean - ones)
     bounds = np.zeros(len(ks.low))
@@ -257,7 +257,7 @@ def _upper_bounds(family: RatioFamily, labels: Labels, sign: float, ks: Span) ->
     return bounds
 
 
-def _signed(top: Span, sign: float) -> Sequence[Span]:
+def _signed(top: Interval, sign: float) -> Sequence[Interval]:
     """The coefficients of N with the sign of the score."""
     rows = [top[row] for row in range(3)]
     return rows if sign > 0 else [-row for row in rows]

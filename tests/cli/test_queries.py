@@ -188,6 +188,33 @@ def test_corpus(fsmeu):
     assert "4 sequences, 4 decisions proven best" in ran.err
 
 
+@pytest.mark.parametrize("engine", ["auto", "openfst"])
+def test_the_best_few(fsmeu, engine):
+    """All sequences in the order of their expected values, and no more than there are."""
+    of_y = bernoulli(P)
+    ranked = sorted(of_y, key=lambda z: -expected(z, of_y))
+    command = (*DECODE, "--engine", engine)
+    told = fsmeu(*command, "--k", 20, "--json").json
+    assert [tuple(one["labels"]) for one in told] == ranked
+    values = [expected(z, of_y) for z in ranked]
+    assert [one["value"] for one in told] == pytest.approx(values, rel=1e-12)
+    assert all(one["exact"] for one in told)
+    assert all(
+        one["lower"] <= value <= one["upper"] for one, value in zip(told, values, strict=True)
+    )
+    lines = fsmeu(*command, "-k", 3, "--explain").out.splitlines()
+    assert lines[0].split() == ["labels", "value", "exact", "method"]
+    shown = [line.split()[:3] for line in lines[2:5]]
+    best_three = zip(ranked[:3], values[:3], strict=True)
+    assert shown == [["".join(map(str, z)), f"{value:.10g}", "yes"] for z, value in best_three]
+    assert "".join(lines[5:]).count("Decided by") == 3
+
+
+def test_one_decision_of_k_is_that_without_k(fsmeu):
+    """A list of one has the same fields as the decision."""
+    assert fsmeu(*DECODE, "-k", 1, "--json").json == [fsmeu(*DECODE, "--json").json]
+
+
 def test_compare(fsmeu):
     of_y = bernoulli(P)
     rows = fsmeu(*DECODE, "--method", "all", "--json").json

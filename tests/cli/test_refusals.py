@@ -125,6 +125,9 @@ decode fscore
   --probs .5 --constraint (0 => constraint | not closed
   --probs .5 --draw x.svg => only --engine openfst builds
   --probs .5 --engine openfst --method all --draw x.svg => one decision | --method all
+  --probs .5 --engine openfst -k 2 --draw x.svg => one decision | --k 2
+  --probs .5 -k 2 --method all => --k | one method | --method all
+  --probs .5 -k 0 => --k
   --corpus x --engine openfst --draw x.svg => one decision | --corpus
   --probs .5 --engine openfst --method nbest => has the methods additive, counting
   --probs .5 --engine openfst --keep 3 => keeps every state

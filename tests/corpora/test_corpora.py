@@ -18,6 +18,7 @@ from fsmeu.corpora.records import Item, Record, RecordFields, blocks, read_recor
 from fsmeu.corpora.run import ModelQuestion
 from fsmeu.corpora.score import ScoreQuestion, Tally, rows_of
 from fsmeu.errors import FsmeuError, InputError
+from fsmeu.progress import silent
 
 
 def read(content, form="jsonl"):
@@ -195,7 +196,7 @@ def test_differences_are_those_to_the_baseline(draws):
     items = [Item(k, k, None, None, gold=(0, 1, 1), systems=systems) for k in (1, 2)]
     tally.add(question.answers(items))
     wanted = {"none": -1 / 3, "one": None, "two": 1 / 3}
-    for row in rows_of(tally, question.losses, "one", draws, 0, lambda made: None):
+    for row in rows_of(tally, question.losses, "one", draws, 0, silent):
         expected = wanted[row["decision"]]
         assert row["difference"] == (expected and pytest.approx(expected))
         ends = row["difference_low"], row["difference_high"]  # all sentences are alike

@@ -11,9 +11,9 @@ import pytest
 
 import fsmeu
 from fsmeu.decoding.explicit_lists import hypotheses_composition
-from fsmeu.drawing.draw import FORMATS
 from fsmeu.drawing.picture import ROUTE, Box, Line
 from fsmeu.drawing.subject import Route, stands_for
+from fsmeu.endings import PICTURES
 from fsmeu.errors import FsmeuError, InputError
 
 P = [0.9, 0.5, 0.3, 0.2]
@@ -33,7 +33,7 @@ def test_dot_can_be_walked():
         assert float(values[state]) == loss(z, y)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", PICTURES)
 def test_every_format_is_written(tmp_path, kind):
     """The ending says the format, in any case; what is written is what is rendered."""
     drawing = fsmeu.draw(F1, n=2)
@@ -142,7 +142,7 @@ def test_large_machines_are_summed_up():
     told, power = " ".join(summary.notes), np.log(1771 / 286) / np.log(2)
     for part in ("1,771 states", "At most 100 states", "Raise the limit", f"power {power:.2g}"):
         assert part in told
-    for kind in FORMATS:
+    for kind in PICTURES:
         assert drawing.render(kind)
     assert "231" in drawing.svg
     assert "depth 20" in drawing.dot

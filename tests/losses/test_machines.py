@@ -253,7 +253,7 @@ def test_every_state_is_on_an_accepted_path(name, params):
     ("loss", "n", "kind", "words"),
     [
         (fsmeu.load("fscore"), 50, SizeLimitError, "at most 100 states"),
-        (fsmeu.function_loss(Differs()), 3, InputError, "losses from files"),
+        (fsmeu.function_loss(Differs()), 3, InputError, "written in a loss file"),
         *((NOTHING, n, InputError, "whole number") for n in (-1, 2.5, "3", None, True)),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 import fsmeu
 from fsmeu.losses.algebra.confusion import tp_counterexample, value_of_counts
-from fsmeu.losses.algebra.functions import Span, known, rows_at
+from fsmeu.losses.algebra.functions import Interval, known, rows_at
 from fsmeu.losses.algebra.ratio_family import family_of
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from tests.explore.programs import Family
@@ -77,7 +77,7 @@ def test_what_holds_of_blocks_is_what_holds_of_every_number_of_ones(name, params
         assert (held_ratios[row].most >= ratio.most * (1 - 1e-12)).all()
         assert held_ratios[row].least_below <= ratio.least_below * (1 + 1e-12)
         assert held_ratios[row].most_below >= ratio.most_below * (1 - 1e-12)
-        blocks = Span(ks[:-2], ks[2:])
+        blocks = Interval(ks[:-2], ks[2:])
         assert (family.least_of_blocks(row, blocks) <= ratio.most_below).all()
         held = part.below.at(blocks)
         for shift in (slice(0, -2), slice(1, -1), slice(2, None)):
@@ -127,7 +127,7 @@ def test_values_whose_digits_are_lost_on_the_way_are_no_sums_of_ratios():
 def test_spans_hold_sums_products_and_powers():
     random = np.random.default_rng(0)
     ends = np.sort(random.normal(size=(2, 2, 50)), axis=1)
-    one, other = (Span(*side) for side in ends)
+    one, other = (Interval(*side) for side in ends)
     for share in random.random((20, 2)):
         x, y = (low + part * (high - low) for (low, high), part in zip(ends, share, strict=True))
         for held, number in ((one + other, x + y), (one - other, x - y), (one * other, x * y)):

@@ -32,10 +32,10 @@ Independent(np.float16([[0.5, 0.45]])) | Independent([[0.5, 0.453125]]) => must 
 Independent([[0.5, 0.2, 0.1], [0.5, 0.8, 0.9]]) => TURN
 Markov(1.0, HALF) => Markov initial ; Independent
 Markov(np.ones((2, 3)) / 6, HALF) => same length
-Markov([0.5, 0.5], HALF) => Markov n ; n=
+Markov([0.5, 0.5], HALF) => Markov: the length n ; n=
 Markov([0.5, 0.5], [HALF] * 3, n=3) => 2 tables ; 3 tables
 Markov([0.5, 0.5], [HALF], n=0) => 0 tables
-Markov([0.5, 0.5], HALF, n=-1) => Markov n ; -1
+Markov([0.5, 0.5], HALF, n=-1) => Markov: the length n ; -1
 Markov([0.5, 0.5], [0.5, 0.5], n=3) => 2 axes ; (2,)
 Markov([0.5, 0.5], [[0.2, 0.3, 0.5]] * 3, n=3) => (2, 2)
 Markov([0.5] * 2, wide(0.5, 2, 2, 2), n=7) => order is 2 ; shape (2, 2)
@@ -89,7 +89,7 @@ calibrate(3, 4) => models must be a list
 calibrate([[0.5]], [["x"]], skip_impossible=True) => some reference ; Got none
 calibrate([[0.5]], [[1, 0]], skip_impossible=True) => length 1
 calibrate([[0.5]], [[1]], skip_impossible=2) => skip_impossible
-tempered(Mixture([EVEN] * 2, [0.5, 0.5]), 2.0) => one path
+tempered(Mixture([EVEN] * 2, [0.5, 0.5]), 2.0) => no two paths
 tempered(EVEN, 0) | tempered(EVEN, -1) | tempered(EVEN, INF) => temperature
 tempered(EVEN, NAN) | tempered(EVEN, "hot") | tempered(EVEN, [1.0]) => temperature
 EmptyError

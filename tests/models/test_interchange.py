@@ -89,9 +89,18 @@ MALFORMED = [
     ('{"model": "bernoulli", "q": [1]}', ["'q'"]),
     ('{"model": "independent", "probabilities": [[1, 0]], "labels": 3}', ["labels"]),
     ('{"model": "independent", "probabilities": [[1, 0]], "labels": ["a", "a"]}', ["'a'"]),
-    ('{"model": "markov", "initial": [1], "transition": [[1]], "n": 1.5}', ["Markov n", "1.5"]),
-    ('{"model": "markov", "initial": [1], "transition": [[1]], "n": true}', ["Markov n"]),
-    ('{"model": "markov", "initial": [1], "transition": [[1]], "n": 1e400}', ["Markov n"]),
+    (
+        '{"model": "markov", "initial": [1], "transition": [[1]], "n": 1.5}',
+        ["Markov: the length n", "1.5"],
+    ),
+    (
+        '{"model": "markov", "initial": [1], "transition": [[1]], "n": true}',
+        ["Markov: the length n"],
+    ),
+    (
+        '{"model": "markov", "initial": [1], "transition": [[1]], "n": 1e400}',
+        ["Markov: the length n"],
+    ),
     ('{"model": "potentials", "unary": [["x"]], "pairwise": [[0]]}', ["unary"]),
     ('{"model": "nbest", "sequences": ["01"], "weights": [1], "log": 1}', ["log"]),
     ('{"model": "nbest", "sequences": [[{}]], "weights": [1]}', ["label"]),

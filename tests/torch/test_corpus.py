@@ -68,7 +68,7 @@ def test_one_sentence_is_a_corpus():
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("zero_one", "sums over positions alone"), ("g_mean", "neither of tp and hyp")],
+    [("zero_one", "a function of counts over positions"), ("g_mean", "neither of tp and hyp")],
 )
 def test_values_that_no_corpus_has(name, said):
     batch = Batch(load(name), [3, 2])

@@ -104,9 +104,11 @@ def tp_counterexample(form: Confusion, n: int) -> Counterexample | None:
     """
     sign = 1.0 if form.bound.spec.kind == "utility" else -1.0
     for hyp in range(n + 1):
-        tp, missed = np.arange(hyp + 1.0)[:, None], np.arange(n - hyp + 1.0)[None, :]
+        tp = np.arange(hyp + 1.0)[:, None]
+        missed = np.arange(n - hyp + 1.0)[None, :]
         table = sign * value_of_counts(form, n, tp, hyp, tp + missed)
-        before, after = table[:-1, 1:], table[1:, :-1]  # of one ref, with one more hit and one less
+        before = table[:-1, 1:]
+        after = table[1:, :-1]  # of the same ref, with one more hit and one less missed
         worse = after - before < -_ROUNDING * np.maximum(np.abs(after), np.abs(before))
         if worse.any():
             hits, place = (int(x[0]) for x in np.nonzero(worse))
@@ -173,7 +175,8 @@ def _holds(expr: Expr, of: Callable[[Expr], Any]) -> bool | None:
     opposite: bool | None
     match expr:
         case ast.Binary(operator="and" | "or"):
-            ends, first = expr.operator == "or", _holds(expr.left, of)
+            ends = expr.operator == "or"
+            first = _holds(expr.left, of)
             second = ends if first is ends else _holds(expr.right, of)
             return second if first is not None or second is ends else None
         case ast.Binary(operator="==" | "!="):

@@ -1,8 +1,9 @@
 """Functions of the number of ones of z, and their values for given numbers or for all of a block.
 
-A *span* holds numbers between two ends. Sums, products and powers of spans hold all sums, products
-and powers of what they hold, up to roundings, so that what is seen of a span is so for all k of a
-block. Polynomials keep their coefficients, so that differences which are 0 are seen to be.
+An *interval* holds numbers between two ends. Sums, products and powers of intervals hold all sums,
+products and powers of what they hold, up to roundings (interval arithmetic), so that what is true
+of an interval is true for all k of a block. Polynomials keep their coefficients, so that
+differences which are 0 are seen to be.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fsmeu.arrays import Bools, Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Span:
+class Interval:
     """Numbers between two ends, elementwise; the ends are one array where the numbers are known."""
 
     low: Floats
@@ -27,40 +28,40 @@ class Span:
         """Whether both ends are the same array."""
         return self.low is self.high
 
-    def __getitem__(self, index: Any) -> Span:
+    def __getitem__(self, index: Any) -> Interval:
         """Some of the numbers, as numpy indexes arrays."""
         low = self.low[index]
-        return Span(low, low if self.is_known else self.high[index])
+        return Interval(low, low if self.is_known else self.high[index])
 
-    def __add__(self, other: Span) -> Span:
+    def __add__(self, other: Interval) -> Interval:
         """The sums, elementwise."""
         low = self.low + other.low
         both = self.is_known and other.is_known
-        return Span(low, low if both else self.high + other.high)
+        return Interval(low, low if both else self.high + other.high)
 
-    def __neg__(self) -> Span:
+    def __neg__(self) -> Interval:
         """The numbers with the other sign."""
         low = -self.high
-        return Span(low, low if self.is_known else -self.low)
+        return Interval(low, low if self.is_known else -self.low)
 
-    def __sub__(self, other: Span) -> Span:
+    def __sub__(self, other: Interval) -> Interval:
         """The differences, elementwise."""
         return self + -other
 
-    def __mul__(self, other: Span) -> Span:
+    def __mul__(self, other: Interval) -> Interval:
         """The products, elementwise."""
         if self.is_known and other.is_known:
             return known(self.low * other.low)
         ends = [x * y for x in (self.low, self.high) for y in (other.low, other.high)]
-        return Span(np.minimum.reduce(ends), np.maximum.reduce(ends))
+        return Interval(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
-    def power(self, exponent: float) -> Span:
+    def power(self, exponent: float) -> Interval:
         """The numbers, which are above 0, to a power; those of one sign to the power of -1."""
         low = self.low**exponent
         if self.is_known:
             return known(low)
         high = self.high**exponent
-        return Span(np.minimum(low, high), np.maximum(low, high))
+        return Interval(np.minimum(low, high), np.maximum(low, high))
 
     @property
     def size(self) -> Floats:
@@ -69,14 +70,14 @@ class Span:
         return size if self.is_known else np.maximum(size, np.abs(self.high))
 
 
-def known(numbers: Any) -> Span:
-    """Numbers that are known, as a span."""
+def known(numbers: Any) -> Interval:
+    """Numbers that are known, as an interval."""
     array = np.asarray(numbers, np.float64)
-    return Span(array, array)
+    return Interval(array, array)
 
 
 class UndecidedError(Exception):
-    """A sign that is not the same for all that a span holds; ``blocks`` says where, (blocks,)."""
+    """A sign that is not the same within an interval; ``blocks`` says in which, (blocks,)."""
 
     def __init__(self, blocks: Bools) -> None:
         super().__init__()
@@ -89,7 +90,7 @@ class UndecidedError(Exception):
 class Function:
     """Some functions of k, in rows: sums, products and powers of polynomials."""
 
-    def at(self, ks: Span) -> Span:
+    def at(self, ks: Interval) -> Interval:
         """Their values, (rows, ks), or (rows, 1) where they do not depend on k."""
         raise NotImplementedError
 
@@ -124,7 +125,7 @@ class Polynomial(Function):
 
     coefficients: Floats
 
-    def at(self, ks: Span) -> Span:
+    def at(self, ks: Interval) -> Interval:
         """Their values."""
         columns = self.coefficients.T[:, :, None]
         total = known(columns[-1])
@@ -148,7 +149,7 @@ class Polynomial(Function):
         sums = np.zeros((rows, width))
         for part in (self.coefficients, other.coefficients):
             sums[:, : part.shape[1]] += part
-        return trimmed(sums)
+        return without_zero_powers(sums)
 
     def __mul__(self, other: Function) -> Function:
         if not isinstance(other, Polynomial):
@@ -159,7 +160,7 @@ class Polynomial(Function):
         products = np.zeros((rows, left.shape[1] + right.shape[1] - 1))
         for power in range(right.shape[1]):
             products[:, power : power + left.shape[1]] += left * right[:, power : power + 1]
-        return trimmed(products)
+        return without_zero_powers(products)
 
     def power(self, exponent: float) -> Function:
         """The powers; a polynomial where it is a constant."""
@@ -173,7 +174,7 @@ def constant(number: float) -> Polynomial:
     return Polynomial(np.array([[number]]))
 
 
-def trimmed(coefficients: Floats) -> Polynomial:
+def without_zero_powers(coefficients: Floats) -> Polynomial:
     """Polynomials without powers that none of them has."""
     width = coefficients.shape[1]
     while width > 1 and not coefficients[:, width - 1].any():
@@ -189,7 +190,7 @@ class Combined(Function):
     left: Function
     right: Function
 
-    def at(self, ks: Span) -> Span:
+    def at(self, ks: Interval) -> Interval:
         """Their values."""
         left = self.left.at(ks)
         right = self.right.at(ks)
@@ -217,7 +218,7 @@ class Power(Function):
     base: Function
     exponent: float
 
-    def at(self, ks: Span) -> Span:
+    def at(self, ks: Interval) -> Interval:
         """Their values."""
         return self.base.at(ks).power(self.exponent)
 

@@ -1,7 +1,7 @@
 """Values that are sums of ratios of counts, for every number of ones of z at once.
 
 What must hold of coefficients (``ratios.py``) is looked at for blocks of k, a few dozen whatever
-the length, with functions of k as spans: ten million k are decided as fast as a thousand.
+the length, with functions of k as intervals: ten million k are decided as fast as a thousand.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.algebra.confusion import Confusion, NoFormError, value_of_counts
 from fsmeu.losses.algebra.functions import (
+    Interval,
     Polynomial,
-    Span,
     UndecidedError,
     constant,
     known,
@@ -116,15 +116,15 @@ class RatioFamily:
             parts.append(part._replace(top=fixed))
         return replace(self, parts=tuple(parts))
 
-    def most_of_blocks(self, row: int, ks: Span) -> Floats:
+    def most_of_blocks(self, row: int, ks: Interval) -> Floats:
         """Bounds on the absolute value of a ratio, for blocks of k, (blocks,)."""
         return self._reduced(np.maximum, self.bounds[row].most, ks)
 
-    def least_of_blocks(self, row: int, ks: Span) -> Floats:
+    def least_of_blocks(self, row: int, ks: Interval) -> Floats:
         """Bounds from below on the D of a ratio that are not 0, for blocks of k, (blocks,)."""
         return self._reduced(np.minimum, self.bounds[row].least, ks)
 
-    def _reduced(self, ufunc: np.ufunc, numbers: Floats, ks: Span) -> Floats:
+    def _reduced(self, ufunc: np.ufunc, numbers: Floats, ks: Interval) -> Floats:
         """The greatest or least of numbers by the family's blocks, for other blocks of k."""
         first = np.searchsorted(self.lows, ks.low, side="right") - 1
         last = np.searchsorted(self.lows, ks.high, side="right")
@@ -187,7 +187,7 @@ def _is_reproduced(form: Confusion, n: int, ks: Floats, parts: Sequence[Part]) -
     return bool((off <= _REPRODUCED * np.where(places.inside, size, 1.0)).all())
 
 
-def _first_blocks(n: int) -> Span:
+def _first_blocks(n: int) -> Interval:
     """Blocks of the numbers from 1 to n - 1, twice as wide as those nearer to an end."""
     cuts = {1, n}
     width = 1
@@ -197,10 +197,10 @@ def _first_blocks(n: int) -> Span:
     edges = sorted(cuts)
     lows = np.array([float(low) for low, _ in pairwise(edges)])
     highs = np.array([high - 1.0 for _, high in pairwise(edges)])
-    return Span(lows, highs)
+    return Interval(lows, highs)
 
 
-def _in_halves(blocks: Span, which: Bools) -> Span:
+def _in_halves(blocks: Interval, which: Bools) -> Interval:
     """The blocks, some of them cut in two and a single k between the halves."""
     lows = [blocks.low[~which]]
     highs = [blocks.high[~which]]
@@ -212,4 +212,4 @@ def _in_halves(blocks: Span, which: Bools) -> Span:
         lows.append(first[some])
         highs.append(last[some])
     order = np.argsort(np.concatenate(lows), kind="stable")
-    return Span(np.concatenate(lows)[order], np.concatenate(highs)[order])
+    return Interval(np.concatenate(lows)[order], np.concatenate(highs)[order])

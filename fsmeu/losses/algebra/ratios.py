@@ -8,7 +8,7 @@ its values at the vertices of 0 <= A <= k, 0 <= B <= n - k, 1 <= A + B <= n - 1,
 denominators, conditions, bounds of ratios and monotonicity are decided there. The two tables
 without and with nothing but ones of y stand apart: what the file answers there is compared.
 
-Coefficients are functions of k, mostly polynomials. They are looked at for given k, or as spans
+Coefficients are functions of k, mostly polynomials. They are looked at for given k, or as intervals
 that hold them for all k of a block: then what is decided holds for every k of the block, and ten
 million k are decided as fast as a thousand (``ratio_family.py``).
 """
@@ -27,14 +27,14 @@ from fsmeu.losses.algebra.confusion import Confusion, Form, NoFormError, form_of
 from fsmeu.losses.algebra.functions import (
     Combined,
     Function,
+    Interval,
     Polynomial,
     Power,
-    Span,
     UndecidedError,
     constant,
     known,
     rows_at,
-    trimmed,
+    without_zero_powers,
 )
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.syntax import Expr
@@ -54,12 +54,12 @@ class Corners(NamedTuple):
     b: Floats
     b_k: Floats
 
-    def values(self, affine: Span, ks: Span) -> Span:
+    def values(self, affine: Interval, ks: Interval) -> Interval:
         """An affine function of two counts at the vertices, (vertices, ks)."""
         start = affine[0] + affine[1] * known(self.a) + affine[2] * known(self.b)
         return start + (affine[1] * known(self.a_k) + affine[2] * known(self.b_k)) * ks
 
-    def sizes(self, affine: Span, ks: Span) -> Floats:
+    def sizes(self, affine: Interval, ks: Interval) -> Floats:
         """Bounds on the terms of the function at the vertices without signs, (vertices, ks)."""
         a = (known(self.a) + known(self.a_k) * ks).size
         b = (known(self.b) + known(self.b_k) * ks).size
@@ -85,12 +85,12 @@ class CountPolytope:
         a_known: where not, no function of the first count has a value.
     """
 
-    ks: Span
+    ks: Interval
     corners: Corners
     inside: Bools
     a_known: bool = True
 
-    def values(self, affine: Function) -> tuple[Span, Bools]:
+    def values(self, affine: Function) -> tuple[Interval, Bools]:
         """An affine function at the vertices, 0 where a k has not got one, and if it is clear."""
         if not self.a_known and not affine.zero_rows()[1]:
             raise NoFormError
@@ -99,7 +99,7 @@ class CountPolytope:
         low = np.where(self.inside, values.low, 0.0)
         high = low if values.is_known else np.where(self.inside, values.high, 0.0)
         room = _CLEAR * self.corners.sizes(rows, self.ks)
-        return Span(low, high), (low > room) | (high < -room) | ~self.inside
+        return Interval(low, high), (low > room) | (high < -room) | ~self.inside
 
     def zero(self, affine: Function) -> bool | None:
         """Whether a function is 0 at all tables; False where it is at none, else None."""
@@ -290,11 +290,11 @@ def _registers(form: Confusion, n: int) -> dict[str, Function]:
         (tn, fn), (fp, tp) = form.amounts[register.name]
         start = form.bound.at(n).starts[register.name] + tn * n
         rows = np.array([[start, fp - tn], [tp - fp, 0.0], [fn - tn, 0.0]])
-        registers[register.name] = trimmed(rows)
+        registers[register.name] = without_zero_powers(rows)
     return registers
 
 
-def count_polytope(n: int, ks: Span) -> CountPolytope:
+def count_polytope(n: int, ks: Interval) -> CountPolytope:
     """The tables with so many ones of z, without the two that stand apart."""
     corners = _corners(
         (1, 0, 0, 0),
@@ -310,7 +310,7 @@ def count_polytope(n: int, ks: Span) -> CountPolytope:
     return CountPolytope(ks, corners, inside)
 
 
-def second_count(ks: Span, least: float, most: float) -> CountPolytope:
+def second_count(ks: Interval, least: float, most: float) -> CountPolytope:
     """What the second count can be, from least to most, where nothing is known of the first."""
     corners = _corners((0, 0, least, 0), (0, 0, most, 0))
     return CountPolytope(ks, corners, np.ones((2, len(ks.low)), bool), a_known=False)
@@ -339,9 +339,9 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     Proven: the value of every table with one of these k is the sum of the ratios and of what is
     added at the two tables that stand apart, up to roundings of the file's own arithmetic.
     """
-    span = known(ks)
+    at_ks = known(ks)
     try:
-        derived = derive_ratios(form, n, span)
+        derived = derive_ratios(form, n, at_ks)
         parts = derived.parts
         no_ones, all_ones = degenerate_values(form, n, ks, parts)  # one row each
     except (NoFormError, LossFileError):
@@ -369,7 +369,7 @@ class DerivedRatios(NamedTuple):
     falls: bool
 
 
-def derive_ratios(form: Confusion, n: int, ks: Span) -> DerivedRatios:
+def derive_ratios(form: Confusion, n: int, ks: Interval) -> DerivedRatios:
     """The ratios whose sum the value is; a NoFormError if there are none."""
     if n == 1:
         return DerivedRatios([], [], True, True)
@@ -388,7 +388,7 @@ def derive_ratios(form: Confusion, n: int, ks: Span) -> DerivedRatios:
     return DerivedRatios(parts, bounds, rises, falls)
 
 
-def _is_never_below_zero(places: CountPolytope, slopes: list[Span]) -> bool:
+def _is_never_below_zero(places: CountPolytope, slopes: list[Interval]) -> bool:
     """Whether no slope, (vertices, ks), is below 0 at any table."""
     if any((slope.high < 0).any() for slope in slopes):
         return False
@@ -429,10 +429,10 @@ def degenerate_values(form: Confusion, n: int, ks: Floats, parts: Sequence[Part]
     a = corners.a + corners.a_k * ks
     b = corners.b + corners.b_k * ks
     answers = value_of_counts(form, n, a, ks, a + b)
-    span = known(ks)
+    at_ks = known(ks)
     for part in parts:
-        top = corners.values(part.top.at(span), span).low
-        below = corners.values(part.below.at(span), span).low
+        top = corners.values(part.top.at(at_ks), at_ks).low
+        below = corners.values(part.below.at(at_ks), at_ks).low
         if (top[below <= 0] != 0).any():
             raise NoFormError
         answers = answers - top * np.where(below > 0, below, np.inf) ** -part.power
@@ -472,7 +472,7 @@ def ratio_of_totals(
         if name is not None:
             rows = np.zeros((3, 2))
             rows[column] = (1.0, 0.0) if column else (0.0, 1.0)
-            registers[name] = trimmed(rows)
+            registers[name] = without_zero_powers(rows)
     places = second_count(known(ks), least, most)
     try:
         scope = Scope(form.bound, {"n": float(n)}, {}, {})

@@ -68,7 +68,7 @@ class LossAutomaton:
         raise NotImplementedError
 
     def merged_given_z(self, copies: int) -> LossAutomaton:
-        """The same with states merged that z leaves alike; itself where nothing is gained.
+        """The automaton with states merged that no continuation tells apart, given z; or itself.
 
         ``copies`` is how many times each state occurs: the number of states of the model.
         """
@@ -87,7 +87,7 @@ class LossAutomaton:
     def values_with(
         self, tracks: Mapping[str, Any], codes: Ints, shape: tuple[int, ...], active: Bools | None
     ) -> tuple[Floats, Floats]:
-        """Values and slopes when z-only registers end as given, where lanes are active."""
+        """Values and slopes of ending in states, registers that read z alone being given."""
         raise NotImplementedError
 
 
@@ -167,7 +167,7 @@ class SpecAutomaton(LossAutomaton):
         return trajectories(self.bound, z, set(self.track))
 
     def merged_given_z(self, copies: int) -> LossAutomaton:
-        """The same with states merged that z leaves alike; itself where nothing is gained."""
+        """The automaton with states merged that no continuation tells apart, given z; or itself."""
         return (quotient_given_z(self, copies) if self.merge else None) or self
 
     def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
@@ -235,7 +235,7 @@ class SpecAutomaton(LossAutomaton):
         return self.stand_in(i, np.broadcast_to(targets, shape)), gains
 
     def stand_in(self, i: int, codes: Ints) -> Ints:
-        """The codes of the representatives of these states after position i, of the same shape."""
+        """The codes of representatives of the states after position i, in the shape of codes."""
         if self.quotient is None:
             return codes
         core, layers = self.quotient
@@ -257,7 +257,7 @@ class SpecAutomaton(LossAutomaton):
     def values_with(
         self, tracks: Mapping[str, Any], codes: Ints, shape: tuple[int, ...], active: Bools | None
     ) -> tuple[Floats, Floats]:
-        """Values and slopes when z-only registers end as given, where lanes are active."""
+        """Values and slopes of ending in states, registers that read z alone being given."""
         at = self.at
         names = self.linear_names
         registers = {**self.space_of.decode(codes), **tracks, **self.ends}
@@ -311,7 +311,7 @@ def _merged_registers(at: LossAtLength) -> dict[str, domains.Merged]:
 
 
 def _candidates(spec: ast.Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]:
-    """Registers that follow labels alone, none read as it is, with what is read off them.
+    """Registers updated by labels alone, each with the expressions that others read of it.
 
     That are the largest pieces of other updates and of the value that look at the register only,
     either as it is or as it was before the step, beside labels of the step, parameters and n.
@@ -342,7 +342,7 @@ def _pieces(expr: Expr, name: str, free: frozenset[str]) -> Iterator[Expr]:
 
 
 def _is_one_time(expr: Expr, name: str) -> bool:
-    """True when a register is read as it is, or as it was, but not both; and nothing is updated."""
+    """True when an expression reads a register's new value or its old one, but not both."""
     times = set()
     for node in ast.subexpressions(expr):
         if isinstance(node, ast.Arcs | ast.Push):
@@ -408,7 +408,7 @@ def _look(
     values: Floats,
     compute: Callable[[Expr, Scope], Any],
 ) -> Floats:
-    """An expression for each value of a register (rows) and each pair of labels that it reads."""
+    """An expression's value for each value of a register and pair of labels, (values, pairs)."""
     column = values[:, None, None]
     labels = at.bound.label_values
     tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(at.n)}
@@ -459,7 +459,7 @@ def quotient_given_z(view: SpecAutomaton, copies: int) -> LossAutomaton | None:
 
 
 def _core_layers(core: SpecAutomaton, names: list[str]) -> list[_CoreLayer] | None:
-    """The layers of the core, if merging makes them much smaller."""
+    """The layers of the core with classes of states; None where merging saves little."""
     codes = [np.array([core.start], np.int64)]
     steps: list[tuple[Ints, Ints]] = []
     cells = 0

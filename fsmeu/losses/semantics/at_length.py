@@ -15,7 +15,7 @@ from fsmeu.cache import Derives
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, Spec, fault, is_condition
-from fsmeu.losses.semantics.domains import ANY, Bounds, Domain, Pool, keep_bounds
+from fsmeu.losses.semantics.domains import ANY, Domain, Pool, RegisterBounds, keep_bounds
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant, number
 
 _MAX_DOMAIN = 1_000_000  # values of a register by its bounds; a count with more has a pool
@@ -80,15 +80,15 @@ class LossAtLength(Derives):
         return self.starts
 
     @cached_property
-    def bounds(self) -> Mapping[str, Bounds]:
+    def bounds(self) -> Mapping[str, RegisterBounds]:
         """The bounds that the file declares for each register, by name; infinite for others."""
         return {r.name: self._bounds(r) for r in self.spec.registers}
 
-    def _bounds(self, register: Register) -> Bounds:
+    def _bounds(self, register: Register) -> RegisterBounds:
         if register.sugar != "register":
             return ANY
         domain = self.domain(register)
-        return Bounds(float(domain.low), float(domain.low + domain.size - 1))
+        return RegisterBounds(float(domain.low), float(domain.low + domain.size - 1))
 
     def domain(self, register: Register) -> Domain:
         """A new domain of a register, whose bounds must be whole and in order."""

@@ -117,18 +117,22 @@ def _places(ascending: Floats, values: Floats) -> tuple[Ints, Bools]:
     return place, ascending[place] == values
 
 
-class Bounds(NamedTuple):
+class RegisterBounds(NamedTuple):
     """The least and the greatest value that a file declares for a register."""
 
     low: Lanes
     high: Lanes
 
 
-ANY = Bounds(-math.inf, math.inf)
+ANY = RegisterBounds(-math.inf, math.inf)
 
 
 def keep_bounds(
-    spec: Spec, register: Register, values: Lanes, bounds: Bounds, scope: Scope | None = None
+    spec: Spec,
+    register: Register,
+    values: Lanes,
+    bounds: RegisterBounds,
+    scope: Scope | None = None,
 ) -> None:
     """Refuses values that leave the bounds which the file declares for a register, if it does.
 
@@ -139,7 +143,7 @@ def keep_bounds(
         inside = np.asarray((values >= low) & (values <= high) & (values == np.floor(values)))
         if not inside.all():
             first = (np.broadcast_to(side, inside.shape)[~inside].flat[0] for side in bounds)
-            raise left_bounds(spec, register, values, ~inside, Bounds(*first), scope)
+            raise left_bounds(spec, register, values, ~inside, RegisterBounds(*first), scope)
 
 
 def left_bounds(
@@ -147,7 +151,7 @@ def left_bounds(
     register: Register,
     values: Lanes,
     lanes: Bools,
-    bounds: Bounds,
+    bounds: RegisterBounds,
     scope: Scope | None = None,
 ) -> LossFileError:
     """The error of a register with values outside its bounds in these lanes, and what it saw."""
@@ -246,7 +250,7 @@ def left_domain(
     """The error of a register some of whose values are not in its domain."""
     domain = space.domains[register.name]
     column = np.asarray(values, np.float64)
-    bounds = Bounds(float(domain.low), float(domain.low + domain.size - 1))
+    bounds = RegisterBounds(float(domain.low), float(domain.low + domain.size - 1))
     outside = np.asarray(domain.encode(column)[1])
     before = None if scope is None else replace(scope, current={**scope.current, **scope.old})
     return left_bounds(spec, register, column, outside, bounds, before)

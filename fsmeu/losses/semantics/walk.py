@@ -45,7 +45,7 @@ def register_values(
         for r in bound.spec.registers:
             after = np.broadcast_to(evaluate(r.update, scope), (m,))
             domains.keep_whole(r, old[r.name], after, scope)
-            bounds = domains.Bounds(*limits[r.name][:, :m])
+            bounds = domains.RegisterBounds(*limits[r.name][:, :m])
             domains.keep_bounds(bound.spec, r, after, bounds, scope)
             current[r.name] = after
         state = {name: np.append(current[name], values[m:]) for name, values in state.items()}
