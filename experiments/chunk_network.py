@@ -195,7 +195,7 @@ def groups_of(lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 def prepare(out: Path) -> None:
     """Writes sentences as numbers, the tables of chunk F1, and a plan for each group."""
-    from conll2000_tagger import read, shape, tags
+    from conll2000_crf import read, shape, tags
 
     import fsmeu
     from fsmeu.torch import ExpectedScore

@@ -1,7 +1,7 @@
 """Where data sets are that experiments use and the project does not hold.
 
-The environment variable FSMEU_DATA names their folder; without it, ``shared/data`` beside the
-project is looked at.
+The environment variable FSMEU_DATA names their folder; without it, it is ``shared/data`` beside the
+project where that is, else ``data`` in the project. ``fetch.py`` fetches them there.
 """
 
 from __future__ import annotations
@@ -32,9 +32,17 @@ def run_script(main: Callable[[], object]) -> None:
 
 def data_folder() -> Path:
     """The folder of the data sets, which may not be there."""
-    given = os.environ.get("FSMEU_DATA")
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return Path(given).expanduser() if given else beside
+    if given := os.environ.get("FSMEU_DATA"):
+        return Path(given).expanduser()
+    root = Path(__file__).resolve().parent.parent
+    beside = root.parent / "shared" / "data"
+    return beside if beside.is_dir() else root / "data"
+
+
+def how_to_get(*names: str) -> str:
+    """What to do where data sets are missing, as an error advises it."""
+    command = f"./run python experiments/fetch.py {' '.join(names)}"
+    return f"Fetch it with '{command}', or set FSMEU_DATA to a folder that has it"
 
 
 def data_file(name: str, folder: Path | None = None) -> Path:
@@ -46,6 +54,5 @@ def data_file(name: str, folder: Path | None = None) -> Path:
     found = (folder or data_folder()) / name
     if not found.is_file():
         must = "the data of the experiment must be there"
-        remedy = f"Set FSMEU_DATA to the folder that holds {name}"
-        raise MissingDataError(f"file {found}", must, remedy=remedy)
+        raise MissingDataError(f"file {found}", must, remedy=how_to_get(name.partition("/")[0]))
     return found

@@ -19,7 +19,7 @@ from fsmeu.models import from_crfsuite
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "experiments")]
 
-from conll2000_tagger import read, shape, tags  # noqa: E402
+from conll2000_crf import read, shape, tags  # noqa: E402
 from data_folder import data_file  # noqa: E402
 from pynini_wheel import cache_directory  # noqa: E402
 
