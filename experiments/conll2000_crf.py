@@ -18,10 +18,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from data_folder import data_file
+from data_folder import data_file, need_crfsuite
 
 import fsmeu
-from fsmeu.errors import InputError
 from searn.measures import counts_of
 
 Sentence = list[tuple[str, ...]]
@@ -40,12 +39,12 @@ SETTINGS = {
 
 
 def read(name: str) -> list[Sentence]:
-    """The sentences of "train" or "test": word, part of speech, tag; ends without the data."""
-    try:
-        path = data_file(f"conll2000/{name}.txt.gz")
-    except InputError as error:
-        sys.exit(str(error))
-    with gzip.open(path, "rt", encoding="ascii") as file:
+    """The sentences of "train" or "test": word, part of speech, tag.
+
+    Raises:
+        MissingDataError: the data are not there.
+    """
+    with gzip.open(data_file(f"conll2000/{name}.txt.gz"), "rt", encoding="ascii") as file:
         blocks = file.read().split("\n\n")
     return [[tuple(line.split()) for line in block.splitlines()] for block in blocks if block]
 
@@ -96,11 +95,10 @@ def features(sentence: Sentence) -> list[list[str]]:
 
 
 def new_crf() -> Any:
-    """An untrained field of sklearn-crfsuite; ends the program where that is missing."""
-    try:
-        from sklearn_crfsuite import CRF
-    except ImportError:
-        sys.exit("sklearn-crfsuite is not installed; it is part of the extra 'crf'.")
+    """An untrained field of sklearn-crfsuite with the settings of all experiments."""
+    need_crfsuite()
+    from sklearn_crfsuite import CRF
+
     return CRF(**SETTINGS)
 
 

@@ -11,12 +11,12 @@ the level of sentences and of the corpus, with bootstrap intervals.
 
 The first is a linear-chain conditional random field of sklearn-crfsuite, the second a logistic
 regression of each token, scored as it is and given well-formed tags (`--given bio`). Sentences are
-drawn at random; `--sentences 0` takes all. The data are found as for ``conll2000_tagger.py``; the
-lines go to out/conll2000_crf.jsonl.gz or out/conll2000_softmax.jsonl.gz. A minute and a half of one
-processor for the first, two for the second. `--decide` and further options of `fsmeu score` follow
-after `--`. With `--folds 5`, five more fields are trained, each without a fifth of the sentences;
-what they say of that fifth is written beside the first file, and the models of the test set decide
-at the temperature that suits it (`fsmeu score --calibrate`).
+drawn at random; `--sentences 0` takes all. The data: ``fetch.py conll2000``; the lines go to
+out/conll2000_crf.jsonl.gz or out/conll2000_softmax.jsonl.gz. A minute and a half of one processor
+for the first, two for the second. `--decide` and further options of `fsmeu score` follow after
+`--`. With `--folds 5`, five more fields are trained, each without a fifth of the sentences; what
+they say of that fifth is written beside the first file, and the models of the test set decide at
+the temperature that suits it (`fsmeu score --calibrate`).
 
 Seen with 300 sentences (seed 0), chunk F1 of the corpus with the 95% interval of its difference to
 Viterbi: field .8956 (Viterbi), .8944 (marginal, -.0024 to -.0001), .8997 (MEU, +.0027 to +.0053),
@@ -47,6 +47,7 @@ from conll2000_crf import (
     trained_crf,
 )
 from conll2000_softmax import softmax_models
+from data_folder import run_script
 from rich.progress import track
 
 import fsmeu
@@ -121,4 +122,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -14,8 +14,8 @@ the expectation of the model as it is counts these too.
     ./run python experiments/conll2000_softmax.py [--sentences 300] [--tested 2012] [--quick]
     ./run python experiments/conll2000_softmax.py --why [--beta 2] [--draws 3] [--sentences 300] ...
 
-About a minute and a half of one processor. The data are found as for ``conll2000_tagger.py``.
-``--quick`` trains on 40 sentences and tags 40.
+About a minute and a half of one processor. The data: ``fetch.py conll2000``. ``--quick`` trains on
+40 sentences and tags 40.
 
 ``--why`` asks why deciding for a chunk F-score can lower it. It takes several random training sets
 and sentences that are held out of each. What may be at fault is changed one by one: the temperature
@@ -54,6 +54,7 @@ from conll2000_crf import (
     tags,
     trained_crf,
 )
+from data_folder import run_script
 from rich.console import Console
 from rich.table import Table
 from sklearn.feature_extraction.text import CountVectorizer
@@ -425,4 +426,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

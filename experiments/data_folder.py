@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fsmeu.errors import InputError
+from fsmeu.errors import InputError, MissingExtra, need_installed
 
 
 class MissingDataError(InputError):
@@ -22,12 +22,18 @@ class MissingDataError(InputError):
 
 
 def run_script(main: Callable[[], object]) -> None:
-    """Runs a script; where data are missing, it ends with the sentence that says so, and code 2."""
+    """Runs a script; where data or a package are missing, a sentence says so, and the code is 2."""
     try:
         main()
-    except MissingDataError as error:
+    except (MissingDataError, MissingExtra) as error:
         print(error, file=sys.stderr)
         sys.exit(2)
+
+
+def need_crfsuite() -> None:
+    """Refuses to go on without sklearn-crfsuite, by a sentence that says how to get it."""
+    also = "'./run setup' installs it, too"
+    need_installed("sklearn_crfsuite", "crf", "conditional random field", also)
 
 
 def data_folder() -> Path:

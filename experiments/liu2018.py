@@ -41,9 +41,9 @@ of OMCSL are ours and were not tuned, so little follows from STAMP's low values.
         [--scale unit]
 
 takes four minutes and a half of one processor with three shuffles, --quick less than half a minute
-(a9a, a third of the step lengths, two shuffles). Data are looked for in the folder FSMEU_DATA, then
-in ../shared/data. What was found goes to experiments/results/liu2018.json (printed with --quick),
-which the notebook 07_liu2018 draws.
+(a9a, a third of the step lengths, two shuffles). The data: ``fetch.py a9a covtype ijcnn1 w8a``.
+What was found goes to experiments/results/liu2018.json (printed with --quick), which the notebook
+07_liu2018 draws.
 """
 
 from __future__ import annotations
