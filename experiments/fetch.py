@@ -257,16 +257,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Fetches the data sets of the experiments.")
     parser.add_argument("names", nargs="+", metavar="NAME", help="a data set, 'all', or 'list'")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where data sets are kept")
-    parser.add_argument("--from", dest="taken_from", type=Path, metavar="FOLDER")
+    where = "where downloads made by hand are"
+    parser.add_argument("--from", dest="taken_from", type=Path, metavar="FOLDER", help=where)
     parser.add_argument("--addresses", action="store_true", help="with list: what to download")
     given = parser.parse_args()
     folder = (given.to or data_folder()).expanduser()
+    by_hand = given.taken_from and given.taken_from.expanduser()
     try:
         if given.names == ["list"]:
             show(folder, given.addresses)
             return
         for data in chosen(given.names):
-            for path in fetch(data, folder, given.taken_from):
+            for path in fetch(data, folder, by_hand):
                 print(path)
     except FsmeuError as error:
         print(error, file=sys.stderr)
