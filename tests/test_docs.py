@@ -28,7 +28,9 @@ import images  # noqa: E402
 import launch  # noqa: E402
 import pages  # noqa: E402
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "experiments").glob("*.md")]
+)
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 FENCE = re.compile(r"^```(\w*)(?: title=\"(.+?)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 DATA = re.compile(r"^from conll2000_crf import", re.MULTILINE)

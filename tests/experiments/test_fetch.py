@@ -23,7 +23,7 @@ from data_sets import DATA_SETS, DataSet, Source, content_sha256, packed, unpack
 
 from fsmeu.errors import InputError
 from tests.experiments.conftest import FOLDER, data_folder
-from tests.experiments.test_without_data import started
+from tests.experiments.test_without_data import NETWORKS, SCRIPTS, WITHOUT, started
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +229,7 @@ def test_the_command_lists(tmp_path):
 
 
 def test_every_file_that_experiments_read_can_be_fetched():
-    """Their texts name no other; the page of the experiments names all data sets."""
+    """Their texts name no other; the page of the experiments names all data sets and scripts."""
     known = {f"{one.name}/{file}" for one in DATA_SETS for file in one.files}
     texts = [path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py")]
     folders = "|".join(one.name for one in DATA_SETS)
@@ -239,6 +239,8 @@ def test_every_file_that_experiments_read_can_be_fetched():
     assert read <= known
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert all(f"| `{one.name}` |" in page for one in DATA_SETS)
+    scripts = SCRIPTS.keys() | NETWORKS.keys() | WITHOUT
+    assert all(f"`{script}" in page or f"/{script}" in page for script in scripts)
 
 
 @pytest.mark.parametrize("data", DATA_SETS, ids=lambda data: data.name)
