@@ -34,9 +34,8 @@ with the list MEU has .3355 and beats the other three decisions.
 
     ./run python experiments/choi_orders.py
 
-takes a minute of one processor. The data are found through FSMEU_DATA, or in ../shared/data
-beside the project. What was found goes to experiments/results/choi_orders.json, which the notebook
-12_markov_order draws.
+takes a minute of one processor. The data: ``fetch.py choi textseg_multi``. What was found goes to
+experiments/results/choi_orders.json, which the notebook 12_markov_order draws.
 """
 
 from __future__ import annotations

@@ -18,12 +18,11 @@ training sentences, the first weights and the order of batches.
         [--sizes 300 1000 8936] [--seeds 5] [--workers 15] [--seconds 440] [--scale 1]
     .venv-torch/bin/python experiments/chunk_network.py table --data FOLDER --runs RUNS
 
-The first writes the data as numbers, and the tables and plans of the score (the data are found
-through FSMEU_DATA, or in ../shared/data beside the project). The second needs PyTorch, numpy and
-scipy alone, so that it runs on a machine with a GPU where the toolkit is not installed; on a CPU it
-takes hours, and minutes with ``--sizes 50 --seeds 1 --workers 1``. What is not trained after
-``--seconds`` is left out. The third decides, prints the table, and writes
-experiments/results/chunk_network.json.
+The first writes the data as numbers, and the tables and plans of the score (the data: ``fetch.py
+conll2000``). The second needs PyTorch, numpy and scipy alone, so that it runs on a machine with a
+GPU where the toolkit is not installed; on a CPU it takes hours, and minutes with ``--sizes 50
+--seeds 1 --workers 1``. What is not trained after ``--seconds`` is left out. The third decides,
+prints the table, and writes experiments/results/chunk_network.json.
 
 Seen, means of five seeds with 300, 1,000 and 8,936 sentences (four minutes of one H200 for all):
 likelihood .8835, .9076 and .9310 by Viterbi, .8854, .9088 and .9316 decided for F1; F1 after
@@ -195,7 +194,7 @@ def groups_of(lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 def prepare(out: Path) -> None:
     """Writes sentences as numbers, the tables of chunk F1, and a plan for each group."""
-    from conll2000_tagger import read, shape, tags
+    from conll2000_crf import read, shape, tags
 
     import fsmeu
     from fsmeu.torch import ExpectedScore
@@ -671,4 +670,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from data_folder import run_script
+
+    run_script(main)

@@ -11,12 +11,12 @@ the level of sentences and of the corpus, with bootstrap intervals.
 
 The first is a linear-chain conditional random field of sklearn-crfsuite, the second a logistic
 regression of each token, scored as it is and given well-formed tags (`--given bio`). Sentences are
-drawn at random; `--sentences 0` takes all. The data are found as for ``conll2000_tagger.py``; the
-lines go to out/conll2000_crf.jsonl.gz or out/conll2000_softmax.jsonl.gz. A minute and a half of one
-processor for the first, two for the second. `--decide` and further options of `fsmeu score` follow
-after `--`. With `--folds 5`, five more fields are trained, each without a fifth of the sentences;
-what they say of that fifth is written beside the first file, and the models of the test set decide
-at the temperature that suits it (`fsmeu score --calibrate`).
+drawn at random; `--sentences 0` takes all. The data: ``fetch.py conll2000``; the lines go to
+out/conll2000_crf.jsonl.gz or out/conll2000_softmax.jsonl.gz. A minute and a half of one processor
+for the first, two for the second. `--decide` and further options of `fsmeu score` follow after
+`--`. With `--folds 5`, five more fields are trained, each without a fifth of the sentences; what
+they say of that fifth is written beside the first file, and the models of the test set decide at
+the temperature that suits it (`fsmeu score --calibrate`).
 
 Seen with 300 sentences (seed 0), chunk F1 of the corpus with the 95% interval of its difference to
 Viterbi: field .8956 (Viterbi), .8944 (marginal, -.0024 to -.0001), .8997 (MEU, +.0027 to +.0053),
@@ -32,53 +32,39 @@ import argparse
 import gzip
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
+from conll2000_crf import (
+    SENTENCES,
+    Sentence,
+    crf_models,
+    drawn,
+    features,
+    new_crf,
+    read,
+    tags,
+    trained_crf,
+)
 from conll2000_softmax import softmax_models
-from conll2000_tagger import ROOT, Sentence, features, read, tags
+from data_folder import run_script
 from rich.progress import track
 
 import fsmeu
 from fsmeu.cli.main import app
 
+ROOT = Path(__file__).resolve().parent.parent
 DIGITS = 6
 """Of the potentials: what crfsuite tells of its weights."""
-SETTINGS = {
-    "algorithm": "lbfgs",
-    "c2": 0.1,
-    "max_iterations": 100,
-    "all_possible_transitions": True,
-}
-"""Of the fields."""
 LOSSES = ("chunk_fscore", "accuracy")
-
-
-def drawn(sentences: list[Sentence], count: int, seed: int) -> list[Sentence]:
-    """Some sentences, drawn at random; all of them for 0."""
-    order = np.random.default_rng(seed).permutation(len(sentences))
-    return [sentences[k] for k in order[: count or len(sentences)]]
-
-
-def crf_models(train: list[Sentence], test: list[Sentence]) -> Iterator[fsmeu.models.Model]:
-    """The distribution of a field of sklearn-crfsuite over the tags of each test sentence."""
-    from sklearn_crfsuite import CRF
-
-    field = CRF(**SETTINGS)
-    field.fit([features(one) for one in train], [tags(one) for one in train])
-    for one in test:
-        yield fsmeu.models.from_crfsuite(field, features(one))
 
 
 def out_of_fold(train: list[Sentence], folds: int) -> list[fsmeu.models.Model]:
     """The distribution over the tags of each sentence, of a field that was trained without it."""
-    from sklearn_crfsuite import CRF
-
     inputs = [features(one) for one in train]
     outputs = [tags(one) for one in train]
     make = fsmeu.models.from_crfsuite
-    return fsmeu.learning.cross_val_models(CRF(**SETTINGS), inputs, outputs, model=make, cv=folds)
+    return fsmeu.learning.cross_val_models(new_crf(), inputs, outputs, model=make, cv=folds)
 
 
 def write(
@@ -107,7 +93,7 @@ def main() -> None:
     """Trains, writes and scores."""
     parser = argparse.ArgumentParser(description="CoNLL-2000: models written and scored.")
     parser.add_argument("kind", choices=["crf", "softmax"])
-    parser.add_argument("--sentences", type=int, default=300, help="of the training set, 0 for all")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of training, 0 for all")
     parser.add_argument("--seed", type=int, default=0, help="of the sentences that are drawn")
     parser.add_argument("--folds", type=int, default=0, help="to calibrate a field by, 0 for none")
     parser.add_argument("--tested", type=int, default=2012, help="sentences of the test set")
@@ -118,21 +104,22 @@ def main() -> None:
     sentences = read("train")
     train = drawn(sentences, given.sentences, given.seed)
     test = read("test")[: given.tested]
-    make = crf_models if given.kind == "crf" else softmax_models
     file = given.output or ROOT / "out" / f"conll2000_{given.kind}.jsonl.gz"
-    write(file, make(train, test), test)
+    is_crf = given.kind == "crf"
+    models = crf_models(trained_crf(train), test) if is_crf else softmax_models(train, test)
+    write(file, models, test)
     command = ["score", *LOSSES, str(file)]
-    if given.kind == "crf" and given.folds:
+    if is_crf and given.folds:
         numbers = {id(one): k for k, one in enumerate(sentences)}
         in_order = sorted(train, key=lambda one: numbers[id(one)])  # folds are of neighbours
         held_out = file.with_name("conll2000_held_out.jsonl.gz")
         write(held_out, out_of_fold(in_order, given.folds), in_order)
         command += ["--calibrate", str(held_out)]
-    for more in [[]] if given.kind == "crf" else [[], ["--given", "bio"]]:
+    for more in [[]] if is_crf else [[], ["--given", "bio"]]:
         words = [*command, *more, *more_options]
         print(f"\n$ fsmeu {' '.join(words)}", flush=True)
         app(words, standalone_mode=False)
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

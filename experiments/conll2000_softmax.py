@@ -14,8 +14,8 @@ the expectation of the model as it is counts these too.
     ./run python experiments/conll2000_softmax.py [--sentences 300] [--tested 2012] [--quick]
     ./run python experiments/conll2000_softmax.py --why [--beta 2] [--draws 3] [--sentences 300] ...
 
-About a minute and a half of one processor. The data are found as for ``conll2000_tagger.py``.
-``--quick`` trains on 40 sentences and tags 40.
+About a minute and a half of one processor. The data: ``fetch.py conll2000``. ``--quick`` trains on
+40 sentences and tags 40.
 
 ``--why`` asks why deciding for a chunk F-score can lower it. It takes several random training sets
 and sentences that are held out of each. What may be at fault is changed one by one: the temperature
@@ -42,7 +42,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from conll2000_tagger import Sentence, accuracy, chunk_fscore, drawn, features, read, tags
+from conll2000_crf import (
+    SENTENCES,
+    Sentence,
+    accuracy,
+    chunk_fscore,
+    crf_models,
+    drawn,
+    features,
+    read,
+    tags,
+    trained_crf,
+)
+from data_folder import run_script
 from rich.console import Console
 from rich.table import Table
 from sklearn.feature_extraction.text import CountVectorizer
@@ -50,7 +62,6 @@ from sklearn.linear_model import LogisticRegression
 
 import fsmeu
 from fsmeu.arrays import Floats
-from fsmeu.learning.tagger import MaxExpectedUtilityTagger
 from fsmeu.models import Independent, Model
 from searn.measures import Counts, counts_of, interval
 
@@ -98,12 +109,6 @@ def softmax_models(train: list[Sentence], test: list[Sentence]) -> list[Independ
     return [Independent(part, classifier.classes_.tolist()) for part in np.split(found, ends)]
 
 
-def trained_field(train: list[Sentence]) -> MaxExpectedUtilityTagger:
-    """A conditional random field, trained by likelihood."""
-    made = MaxExpectedUtilityTagger(likelihood_iterations=60, utility_iterations=0)
-    return made.fit([features(one) for one in train], [tags(one) for one in train])
-
-
 def decided(models: list[fsmeu.models.Model]) -> Tagged:
     """The tags of the greatest expected chunk F1."""
     found = fsmeu.decode_many(fsmeu.load("chunk_fscore"), models)
@@ -124,7 +129,6 @@ def most_probable(models: list[fsmeu.models.Model]) -> Tagged:
 def run(train: list[Sentence], test: list[Sentence]) -> list[Row]:
     """All ways to tag the test set."""
     given = [tags(one) for one in test]
-    held = [features(one) for one in test]
     rows: list[Row] = []
 
     def tell(model: str, way: str, tag: Callable[[], Tagged]) -> None:
@@ -135,9 +139,9 @@ def run(train: list[Sentence], test: list[Sentence]) -> list[Row]:
         rows.append(Row(model, way, score, accuracy(found, given), seconds))
         print(f"{model}, {way}: F1 {score:.4f}", flush=True)
 
-    tagger = trained_field(train)
-    tell("field", "Viterbi", lambda: tagger.predict_most_probable(held))
-    tell("field", "MEU", lambda: tagger.predict(held))
+    fields = crf_models(trained_crf(train), test)
+    tell("CRF", "Viterbi", lambda: most_probable(fields))
+    tell("CRF", "MEU", lambda: decided(fields))
     models = softmax_models(train, test)
     formed = fsmeu.constraints.bio()
     tell("softmax", "argmax", lambda: argmax(models))
@@ -153,7 +157,7 @@ def show(rows: list[Row]) -> None:
     table = Table("model", "decision", "chunk F1", "accuracy", "tagging (s)")
     for row in rows:
         numbers = (f"{row.fscore:.4f}", f"{row.accuracy:.4f}", f"{row.seconds:.1f}")
-        last = (row.model, row.way) == ("field", "MEU")
+        last = (row.model, row.way) == ("CRF", "MEU")
         table.add_row(row.model, row.way, *numbers, end_section=last)
     Console(width=100).print(table)
 
@@ -281,9 +285,9 @@ class Inquiry:
         self.independent()
         self.well_formed()
         self.chains()
-        crf = trained_field(self.train).models([features(one) for one in self.test])
-        self.tell("field", "most probable", most_probable(crf), crf)
-        self.decide("field", "MEU", crf)
+        fields = crf_models(trained_crf(self.train), self.test)
+        self.tell("CRF", "Viterbi", most_probable(fields), fields)
+        self.decide("CRF", "MEU", fields)
         return self.found
 
     def independent(self) -> None:
@@ -405,7 +409,7 @@ def _difference(own: Sequence[Weighted], other: Sequence[Weighted]) -> str:
 def main() -> None:
     """Runs the experiment."""
     parser = argparse.ArgumentParser(description="CoNLL-2000: a field and a softmax per token.")
-    parser.add_argument("--sentences", type=int, default=300, help="of the training set")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of the training set")
     parser.add_argument("--tested", type=int, default=2012, help="sentences of the test set")
     parser.add_argument("--quick", action="store_true", help="40 sentences, 40 tagged")
     parser.add_argument("--why", action="store_true", help="why a decision can lower its score")
@@ -418,8 +422,8 @@ def main() -> None:
         found = inquire(given.sentences, given.tested, given.draws, given.beta)
         show_inquiry(found, given.beta)
         return
-    show(run(read("train")[: given.sentences], read("test")[: given.tested]))
+    show(run(drawn(read("train"), given.sentences), read("test")[: given.tested]))
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -7,10 +7,10 @@ test set is tagged in three ways:
 - likelihood + MEU: the same field, the tags of the greatest expected chunk F1;
 - expected F1 + MEU: trained on by the exact expected chunk F1 of whole sentences, decided so too.
 
-Chunk F1 is that of the whole test set, as conlleval counts it. Features are words and parts of
-speech in a window of five positions, pairs and triples of neighbours, shapes, and beginnings and
-ends of words. Settings are to be chosen with --held-out, which tags the last sentences of the
-training set in place of the test set.
+The field is the project's own tagger, with the features of ``conll2000_crf.py``, those left out
+that are seen once. Chunk F1 is that of the whole test set, as conlleval counts it. Settings are to
+be chosen with --held-out, which tags the last sentences of the training set in place of the test
+set.
 
     ./run python experiments/conll2000_tagger.py [--sentences 300 1000 8936] [--seeds 3]
         [--iterations 8] [--distance 0.1] [--c2 0.1] [--least 2] [--held-out 0] [--tested 2012]
@@ -18,8 +18,8 @@ training set in place of the test set.
 
 takes one processor a minute for each training set of 300 sentences, a minute and a half for 1,000,
 and 12 minutes and 3 GB of memory for all 8,936 (--c2 0.3 --iterations 6), with the extra "fast".
-The data are found through FSMEU_DATA, or in ../shared/data beside the project. ``--quick`` trains
-on 40 sentences and tags 40 (under a minute). The picture goes to out/conll2000_tagger.png.
+The data: ``fetch.py conll2000``. ``--quick`` trains on 40 sentences and tags 40 (under a minute).
+The picture goes to out/conll2000_tagger.png.
 
 Seen: chunk F1 in these three ways is .8951, .8984 and .8983 with 300 sentences (means of three
 draws, whose standard deviation is .004), .9171, .9191 and .9191 with 1,000 (two draws), .9396,
@@ -35,27 +35,23 @@ crfsuite finds the same maximum and the same tags.
 from __future__ import annotations
 
 import argparse
-import gzip
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from data_folder import data_file
+from conll2000_crf import Sentence, accuracy, chunk_fscore, drawn, features, read, tags
+from data_folder import run_script
 from rich.console import Console
 from rich.table import Table
 
-from fsmeu.errors import InputError
 from fsmeu.learning.tagger import MaxExpectedUtilityTagger
-from searn.measures import counts_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "out" / "conll2000_tagger.png"
 WAYS = ("likelihood + Viterbi", "likelihood + MEU", "expected F1 + MEU")
 TIMES = ("training", "tagging")
-Sentence = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -79,68 +75,6 @@ class Row:
     accuracy: float
     training: float
     tagging: float
-
-
-def read(name: str) -> list[Sentence]:
-    """The sentences of "train" or "test": word, part of speech, tag; ends without the data."""
-    try:
-        path = data_file(f"conll2000/{name}.txt.gz")
-    except InputError as error:
-        sys.exit(str(error))
-    with gzip.open(path, "rt", encoding="ascii") as file:
-        blocks = file.read().split("\n\n")
-    return [[tuple(line.split()) for line in block.splitlines()] for block in blocks if block]
-
-
-def tags(sentence: Sentence) -> list[str]:
-    """The third column."""
-    return [row[2] for row in sentence]
-
-
-def shape(word: str) -> str:
-    """Capital letters as X, small ones as x, digits as 0; at most eight characters."""
-    kinds = ((str.isupper, "X"), (str.islower, "x"), (str.isdigit, "0"))
-    return "".join(next((to for is_kind, to in kinds if is_kind(c)), c) for c in word[:8])
-
-
-def features(sentence: Sentence) -> list[list[str]]:
-    """For each position the names of its features, which all have the value 1."""
-    words = ["<<", "<", *(row[0].lower() for row in sentence), ">", ">>"]
-    parts = ["<<", "<", *(row[1] for row in sentence), ">", ">>"]
-    shapes = ["", *(shape(row[0]) for row in sentence), ""]
-    found = []
-    for i, (word, *_) in enumerate(sentence):
-        w, p = words[i : i + 5], parts[i : i + 5]
-        row = ["bias"]
-        row += [f"w{k}={one}" for k, one in enumerate(w)]
-        row += [f"p{k}={one}" for k, one in enumerate(p)]
-        row += [f"ww{k}={w[k]} {w[k + 1]}" for k in (1, 2)]
-        row += [f"pp{k}={p[k]} {p[k + 1]}" for k in range(4)]
-        row += [f"ppp{k}={p[k]} {p[k + 1]} {p[k + 2]}" for k in range(3)]
-        row += [f"wp{k}{j}={w[k]} {p[j]}" for k, j in ((2, 2), (1, 2), (2, 3), (2, 1))]
-        row += [f"shape{k}={one}" for k, one in enumerate(shapes[i : i + 3])]
-        row += [f"begin={word[:k].lower()}" for k in range(1, min(5, len(word)))]
-        row += [f"end={word[-k:].lower()}" for k in range(1, min(5, len(word)))]
-        found.append([sys.intern(name) for name in row])  # half a million names, ten million uses
-    return found
-
-
-def chunk_fscore(found: list[list[str]], given: list[list[str]]) -> float:
-    """F1 of the chunks of all sentences together."""
-    return float(counts_of(found, given).scores()["F1"])
-
-
-def accuracy(found: list[list[str]], given: list[list[str]]) -> float:
-    """The share of tags that are right."""
-    return float(counts_of(found, given).scores()["accuracy"])
-
-
-def drawn(sentences: list[Sentence], count: int, seed: int) -> list[Sentence]:
-    """So many random sentences; all in their order where none is left over."""
-    if count >= len(sentences):
-        return sentences
-    order = np.random.default_rng(seed).permutation(len(sentences))
-    return [sentences[k] for k in order[:count]]
 
 
 def run(
@@ -262,7 +196,8 @@ def main() -> None:
     rows: list[Row] = []
     for count in given.sentences:
         for seed in range(given.seeds if count < len(train) else 1):
-            rows += run(drawn(train, count, seed), test, seed, given)
+            chosen = train if count >= len(train) else drawn(train, count, seed)
+            rows += run(chosen, test, seed, given)
     show(rows)
     try:
         draw(rows)
@@ -272,4 +207,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -1,7 +1,7 @@
 """Where data sets are that experiments use and the project does not hold.
 
-The environment variable FSMEU_DATA names their folder; without it, ``shared/data`` beside the
-project is looked at.
+The environment variable FSMEU_DATA names their folder; without it, it is ``shared/data`` beside the
+project where that is, else ``data`` in the project. ``fetch.py`` fetches them there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fsmeu.errors import InputError
+from fsmeu.errors import InputError, MissingExtra, need_installed
 
 
 class MissingDataError(InputError):
@@ -22,19 +22,33 @@ class MissingDataError(InputError):
 
 
 def run_script(main: Callable[[], object]) -> None:
-    """Runs a script; where data are missing, it ends with the sentence that says so, and code 2."""
+    """Runs a script; where data or a package are missing, a sentence says so, and the code is 2."""
     try:
         main()
-    except MissingDataError as error:
+    except (MissingDataError, MissingExtra) as error:
         print(error, file=sys.stderr)
         sys.exit(2)
 
 
+def need_crfsuite() -> None:
+    """Refuses to go on without sklearn-crfsuite, by a sentence that says how to get it."""
+    also = "'./run setup' installs it, too"
+    need_installed("sklearn_crfsuite", "crf", "conditional random field", also)
+
+
 def data_folder() -> Path:
     """The folder of the data sets, which may not be there."""
-    given = os.environ.get("FSMEU_DATA")
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return Path(given).expanduser() if given else beside
+    if given := os.environ.get("FSMEU_DATA"):
+        return Path(given).expanduser()
+    root = Path(__file__).resolve().parent.parent
+    beside = root.parent / "shared" / "data"
+    return beside if beside.is_dir() else root / "data"
+
+
+def how_to_get(*names: str) -> str:
+    """What to do where data sets are missing, as an error advises it."""
+    command = f"./run python experiments/fetch.py {' '.join(names)}"
+    return f"Fetch it with '{command}', or set FSMEU_DATA to a folder that has it"
 
 
 def data_file(name: str, folder: Path | None = None) -> Path:
@@ -46,6 +60,5 @@ def data_file(name: str, folder: Path | None = None) -> Path:
     found = (folder or data_folder()) / name
     if not found.is_file():
         must = "the data of the experiment must be there"
-        remedy = f"Set FSMEU_DATA to the folder that holds {name}"
-        raise MissingDataError(f"file {found}", must, remedy=remedy)
+        raise MissingDataError(f"file {found}", must, remedy=how_to_get(name.partition("/")[0]))
     return found

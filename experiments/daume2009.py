@@ -14,9 +14,9 @@ for all; `--list` names them); a second call with the same folder goes on where 
 are named). ``chain`` is Theorem 3.
 ``table`` shows all that is finished in a folder beside the paper's figures, ``curves`` draws scores
 over iterations as in Figure 6; ``--keep`` writes both where the notebooks 09_searn and
-11_vine_growth read them. What was seen stands in ``searn/registry.py``. The data are found
-through FSMEU_DATA, or in ../shared/data beside the project. Times are in the table of a run:
-chunking takes ten minutes or so of one processor with all seeds and baselines, `--quick` seconds.
+11_vine_growth read them. What was seen stands in ``searn/registry.py``. The data: ``fetch.py
+conll2000 conll2002_esp ocr_letters``. Times are in the table of a run: chunking takes ten minutes
+or so of one processor with all seeds and baselines, `--quick` seconds.
 """
 
 from __future__ import annotations
@@ -174,8 +174,8 @@ def run_tasks(
 ) -> None:
     """Runs experiments and prints a table in the style of Table 1 of Daumé et al. (2009).
 
-    The data are found through FSMEU_DATA, or in ../shared/data beside the project. With --output,
-    runs that are in the folder are not done again, and ``table`` shows all that are.
+    Data are fetched by experiments/fetch.py. With --output, runs that are in the folder are not
+    done again, and ``table`` shows all that are.
     """
     if list_all or not tasks:
         _print_tasks(as_json)

@@ -41,9 +41,9 @@ of OMCSL are ours and were not tuned, so little follows from STAMP's low values.
         [--scale unit]
 
 takes four minutes and a half of one processor with three shuffles, --quick less than half a minute
-(a9a, a third of the step lengths, two shuffles). Data are looked for in the folder FSMEU_DATA, then
-in ../shared/data. What was found goes to experiments/results/liu2018.json (printed with --quick),
-which the notebook 07_liu2018 draws.
+(a9a, a third of the step lengths, two shuffles). The data: ``fetch.py a9a covtype ijcnn1 w8a``.
+What was found goes to experiments/results/liu2018.json (printed with --quick), which the notebook
+07_liu2018 draws.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from data_folder import MissingDataError, data_file, data_folder, run_script
+from data_folder import MissingDataError, data_file, data_folder, how_to_get, run_script
 from liu2018_baselines import OMCSL, STAMP
 from numpy.typing import NDArray
 from result_files import rounded, save
@@ -154,7 +154,12 @@ def task(name: str, held: dict[str, Any], scale: str) -> tuple[Any, Bits]:
 
 def is_there(name: str) -> bool:
     """Whether the data of a task can be found."""
-    return (data_folder() / ("covtype" if name.startswith("covtype") else name)).is_dir()
+    return (data_folder() / data_set_of(name)).is_dir()
+
+
+def data_set_of(name: str) -> str:
+    """The data set that a task is made of."""
+    return "covtype" if name.startswith("covtype") else name
 
 
 # -- learners: predictions before labels, and what was learned, by the step length ----------------
@@ -497,11 +502,13 @@ def main() -> None:
     held: dict[str, Any] = {}
     missing = [name for name in names if not is_there(name)]
     if missing:
-        remedy = "set FSMEU_DATA to their folder"
-        said = f"No data in {data_folder()} for {', '.join(missing)}: {remedy}."
+        where = f"folder {data_folder()}"
+        remedy = how_to_get(*dict.fromkeys(data_set_of(name) for name in missing))
+        must = f"the data of {', '.join(missing)} must be there"
+        error = MissingDataError(where, must, remedy=remedy)
         if len(missing) == len(names):
-            raise MissingDataError(said)
-        print(said, file=sys.stderr)
+            raise error
+        print(error, file=sys.stderr)
     found = {}
     for name in names:
         if name not in missing:

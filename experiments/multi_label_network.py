@@ -31,9 +31,9 @@ the first weights, the order of batches, and the texts of reuters.
     .venv-torch/bin/python experiments/multi_label_network.py [--seeds 5] [--quick]
 
 needs PyTorch (``./run test --torch`` installs it in .venv-torch), and takes minutes of one
-processor. The data are found through FSMEU_DATA, or in ../shared/data beside the project. What was
-found goes to experiments/results/multi_label_network.json; with ``--quick`` (scene, one seed, two
-epochs) it is printed alone.
+processor. The data: ``fetch.py scene reuters65``. What was found goes to
+experiments/results/multi_label_network.json; with ``--quick`` (scene, one seed, two epochs) it is
+printed alone.
 
 Seen, scene and reuters, means of five seeds: cross-entropy .6953 and .8224 at 0.5, .7534 and .8472
 tuned, .7442 and .8343 exact, .7478 and .8444 calibrated; expected F1 .7445 and .8186 at 0.5, .7470

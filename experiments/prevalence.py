@@ -16,9 +16,9 @@ for accuracy:
 
     ./run python experiments/prevalence.py [--seeds 20] [--train 2000] [--test 5000] [--quick]
 
-takes three minutes of one processor. ``made`` is ``make_classification`` of scikit-learn; the data
-of ijcnn1 are found through FSMEU_DATA, or in ../shared/data beside the project, and the task is
-left out where they are not. ``--quick`` takes ``made`` alone and two seeds.
+takes three minutes of one processor. ``made`` is ``make_classification`` of scikit-learn; the task
+of ijcnn1 (``fetch.py ijcnn1``) is left out where its data are not. ``--quick`` takes ``made`` alone
+and two seeds.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ logistic regression, and decisions for the test examples:
 
     ./run python experiments/rare_classes.py [--seeds 10] [--train 1000] [--test 2000] [--quick]
 
-takes a minute and a half of one processor. The data are found through FSMEU_DATA, or in
-../shared/data beside the project. ``--quick`` takes one task and two seeds.
+takes a minute and a half of one processor. The data: ``fetch.py covtype ijcnn1``. ``--quick`` takes
+one task and two seeds.
 """
 
 from __future__ import annotations

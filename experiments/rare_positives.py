@@ -1,8 +1,7 @@
 """Data sets with few positive examples, of the kind of Jansche 2005, section 7.
 
-The folder that the environment variable FSMEU_DATA names holds them, or ``shared/data`` beside
-the project. The paper's own data (3,535 and 408 sentences of broadcast news, 28 features, about a
-quarter of them positive) were never published.
+``fetch.py ijcnn1 covtype a9a`` fetches them. The paper's own data (3,535 and 408 sentences of
+broadcast news, 28 features, about a quarter of them positive) were never published.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ compare, not how well new texts are cut.
 
     ./run python experiments/segmentation.py [--quick]
 
-takes a minute of one processor. The data are found through FSMEU_DATA, or in ../shared/data
-beside the project. ``--quick`` trains on 40 documents and cuts 20. What was found goes to
-experiments/results/segmentation.json (not with --quick), which the notebook 12_markov_order draws.
+takes a minute of one processor. The data: ``fetch.py choi``. ``--quick`` trains on 40 documents and
+cuts 20. What was found goes to experiments/results/segmentation.json (not with --quick), which the
+notebook 12_markov_order draws.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 from choi_orders import LOSSES, Document, Floats, documents
-from data_folder import run_script
+from data_folder import need_crfsuite, run_script
 from result_files import save
 from rich.console import Console
 from rich.table import Table
@@ -48,6 +48,7 @@ def columns(rows: Floats) -> list[dict[str, float]]:
 
 def models(train: list[Document], tested: list[Document]) -> list[list[fsmeu.models.Model]]:
     """The distributions of a field over the labels of each document of both lists."""
+    need_crfsuite()
     from sklearn_crfsuite import CRF
 
     seen, new = ([columns(rows) for rows, _ in docs] for docs in (train, tested))

@@ -17,33 +17,21 @@ from tests.experiments.conftest import needs, ran
 TEST = [[("A", "DT", "B-NP"), ("dog", "NN", "I-NP")], [("Barks", "VB", "B-VP")]]
 
 
-@pytest.mark.nightly
-def test_three_ways_to_decide_for_a_corpus(load, conll2000):
-    """What is printed is in the order that the theory demands."""
-    pytest.importorskip("sklearn_crfsuite", reason="sklearn-crfsuite is part of the extra 'crf'")
-    script = load("conll2000_corpus")
-    short = [sentence for sentence in script.read("train")[:200] if len(sentence) <= 12]
-    viterbi, by_sentence, of_corpus = script.run(short[:12], short[12:16], 1e-4)
-    assert 0 <= of_corpus.below <= 1.01e-4
-    assert of_corpus.expected >= max(viterbi.expected, by_sentence.expected) - 1e-4
-    assert all(0 < row.fscore <= 1 for row in (viterbi, by_sentence, of_corpus))
-
-
 def test_label_models_are_written_as_score_reads_them(load, tmp_path):
     pytest.importorskip("sklearn_crfsuite")
     script = load("conll2000_score")
     train = [TEST[0], TEST[1], [("It", "PRP", "B-NP"), ("barks", "VB", "B-VP")]] * 3
     assert sorted(script.drawn(train, 0, seed=1)) == sorted(train)
     assert len(script.drawn(train, 2, seed=1)) == 2
-    for make in (script.crf_models, script.softmax_models):
-        models = list(make(train, TEST))
+    field = script.trained_crf(train)
+    for models in (script.crf_models(field, TEST), script.softmax_models(train, TEST)):
         file = script.write(tmp_path / "out" / "m.jsonl.gz", models, TEST, quiet=True)
         records = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
         assert [record.pop("y") for record in records] == [["B-NP", "I-NP"], ["B-VP"]]
         for model, record in zip(models, records, strict=True):
             found = fsmeu.models.from_json(record)
             np.testing.assert_allclose(found.marginals(), model.marginals(), atol=1e-5)
-    without = list(script.crf_models(train[3:], train[:3]))
+    without = script.crf_models(script.trained_crf(train[3:]), train[:3])
     for found, model in zip(script.out_of_fold(train, 3), without, strict=False):
         assert found.labels == model.labels
         np.testing.assert_allclose(found.marginals(), model.marginals(), atol=1e-5)

@@ -12,7 +12,6 @@ from tests.notebooks.test_notebooks import NOTEBOOKS, cells
 
 SCRIPTS = {
     "choi_orders.py": [],
-    "conll2000_corpus.py": [],
     "conll2000_score.py": ["crf"],
     "conll2000_softmax.py": [],
     "conll2000_tagger.py": ["--quick"],
@@ -32,6 +31,7 @@ NETWORKS = {
 WITHOUT = {
     "activity.py",
     "change_points.py",
+    "fetch.py",
     "jansche2005.py",
     "jansche2007_section4.py",
     "prevalence.py",
@@ -64,7 +64,9 @@ def test_scripts_say_what_is_missing(script, exists, tmp_path):
     done = started(script, *(SCRIPTS | NETWORKS)[script], folder=folder)
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
-    assert "FSMEU_DATA" in " ".join(done.stderr.split())
+    said = " ".join(done.stderr.split())
+    assert "FSMEU_DATA" in said
+    assert "./run python experiments/fetch.py" in said
     assert str(folder) in re.sub(r"\s", "", done.stderr)
 
 
