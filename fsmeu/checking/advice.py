@@ -75,7 +75,7 @@ def rewrites(loss: SpecLoss, n: int | None = None) -> Iterator[Rewrite]:
     """
     if loss.spec.requirement is not None:
         return
-    apart = _apart(loss)
+    apart = _split_by_tape(loss)
     candidates: list[tuple[str, Callable[[], Spec | None]]] = [
         ("count the value at the last position", lambda: counted_at_the_end(loss.spec)),
         ("remember each sequence by itself", lambda: apart),
@@ -116,8 +116,8 @@ def _is_same(loss: SpecLoss, other: SpecLoss) -> bool:
 # -- memories and ages of both tapes ---------------------------------------------------------------
 
 
-def _apart(loss: SpecLoss) -> Spec | None:
-    """The file in which memories and ages of labels of both tapes are memories of each."""
+def _split_by_tape(loss: SpecLoss) -> Spec | None:
+    """The file with a memory of each tape for memories and ages that read both; None for none."""
     spec = loss.spec
     params = {param.name for param in loss.spec.params}
     changed = [r for r in spec.registers if _condition(r) is not None]
@@ -149,11 +149,12 @@ def _apart(loss: SpecLoss) -> Spec | None:
 
 
 def _memory(tape: str) -> str:
+    """The name of the memory of a tape."""
     return f"last_{tape}"
 
 
 def _condition(register: Register) -> Expr | None:
-    """The condition of which a memory or an age keeps when it held; None for other registers."""
+    """The condition that a memory stores or an age counts from; None for other registers."""
     match register.sugar, register.update:
         case "memory", ast.Push(entry=entry) if register.low is None and ast.is_condition(entry):
             return entry
@@ -170,7 +171,7 @@ def _depth(loss: SpecLoss, register: Register) -> float:
 
 
 def _held(condition: Expr, back: int, old: bool) -> Expr:
-    """That a condition held so many steps back: there was such a step, and it held."""
+    """The expression that a condition held ``back`` steps ago, and that there was such a step."""
     at = (ast.Number(float(back)),)
     z, y = (ast.Index(_memory(tape), at, old) for tape in ("z", "y"))
     then = replace_parts(condition, {ast.Name("z"): z, ast.Name("y"): y})
@@ -191,7 +192,7 @@ def _needs_entry(condition: Expr) -> bool:
 
 
 def _readings(register: Register, depth: float) -> dict[Expr, Expr]:
-    """What the file reads off a memory or an age, and what to write for it."""
+    """By expression that reads a memory or an age, the one over memories of each tape."""
     condition = _condition(register)
     name = register.name
     parts = dict[Expr, Expr]()
@@ -216,4 +217,5 @@ def _readings(register: Register, depth: float) -> dict[Expr, Expr]:
 
 
 def _not(condition: Expr) -> Expr:
+    """The negation of a condition."""
     return ast.Unary("not", condition)

@@ -95,7 +95,10 @@ def try_methods(loss: Loss, n: int | None = None) -> Tried:
 
 
 def counted_at_the_end(spec: Spec) -> Spec:
-    """The file that counts its value where i == n; what only holds the last step is not kept."""
+    """The file whose value is a count at the last position, where i == n.
+
+    Registers that nothing but the value reads, and that do not look back, are written into it.
+    """
     value = spec.value
     registers = list(spec.registers)
     later: set[str] = set()

@@ -60,6 +60,7 @@ def underived_methods(tried: Tried) -> list[tuple[str, str]]:
 
 
 def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
+    """Pairs of a heading and a sentence: linearity, additivity, the confusion table."""
     linear = f"linear in {_join(props.linear)}" if props.linear else "not linear in any count"
     form = None if report.loss is None else window_sum(report.loss, _PAST_WINDOWS)
     if form is not None:
@@ -85,6 +86,7 @@ def _property_facts(report: Report, props: Properties) -> list[tuple[str, str]]:
 
 
 def _clash_text(report: Report) -> str:
+    """Why the value is no function of the confusion table, with two pairs where there are."""
     if report.loss is not None and len(report.loss.labels) != 2:
         return f"no: there are {len(report.loss.labels)} labels, not two"
     if report.clash is None:
@@ -97,6 +99,7 @@ def _clash_text(report: Report) -> str:
 
 
 def _monotonic_text(props: Properties, kind: str) -> str:
+    """Whether one more true positive never makes the value worse, or where it does."""
     case = props.counterexample
     if case is None:
         return (
@@ -126,6 +129,7 @@ def _sum_text(coefficients: Iterable[float]) -> str:
 
 
 def _join(names: Iterable[str]) -> str:
+    """The names with commas, or "nothing"."""
     return ", ".join(names) or "nothing"
 
 
@@ -142,6 +146,7 @@ def measured_with(report: Report) -> str:
 
 
 def _value_text(value: Any) -> str:
+    """A parameter as text; of a large table, its sizes."""
     if np.size(value) > _SHOWN_ENTRIES:
         return f"a table of {' x '.join(map(str, np.shape(value)))}"
     if np.ndim(value):

@@ -137,4 +137,5 @@ def order_of(counts: Sequence[int]) -> Order | None:
 
 
 def _power(degree: int) -> str:
+    """The order of growth n^degree, as text."""
     return {0: "constant", 1: "n"}.get(degree, f"n^{degree}")

@@ -333,6 +333,7 @@ def loss_to_measure(
 
 
 def _assumed(spec: Spec, param: syntax.Param, size: int) -> Any:
+    """The value of a parameter without default: the greatest of examples, or a table."""
     if param.type == "table":
         if param.sides == ("label", "label"):
             return (1.0 - np.eye(size)).tolist()

@@ -32,7 +32,7 @@ Parts = dict[str, Any]
 
 
 def card(thing: Any) -> str:
-    """The card of whatever has one, one screen of HTML."""
+    """The HTML of the card of a loss, model, machine, expectation, composition or drawing."""
     parts = next(make(thing) for kind, make in _CARDS if isinstance(thing, kind))
     return fill("card.html", **parts)
 
@@ -60,6 +60,7 @@ def _model_table(model: Model, columns: int) -> tuple[list[str], list[list[str]]
 
 
 def _model_lines(model: Model) -> list[str]:
+    """The lines of text of a model: its title, and as many columns of labels as fit."""
     for columns in range(_MOST_COLUMNS, 0, -1):
         heads, rows, left = _model_table(model, columns)
         widths = [max(len(row[k]) for row in [heads, *rows]) for k in range(len(heads))]
@@ -74,6 +75,7 @@ def _model_lines(model: Model) -> list[str]:
 
 
 def _model_card(model: Model) -> Parts:
+    """The parts of the card of a model: marginal probabilities."""
     heads, rows, left = _model_table(model, _MOST_COLUMNS)
     title = f"{model.title}: {model!r}"
     caption = "P(y_i = label)"
@@ -81,6 +83,7 @@ def _model_card(model: Model) -> Parts:
 
 
 def _loss_card(loss: SpecLoss) -> Parts:
+    """The parts of the card of a loss from a file: the beginning of its text."""
     lines = loss.spec.source.strip().split("\n")
     shown = [shorten(line, 110) if len(line) > 110 else line for line in lines[: 2 * _MOST_ROWS]]
     more = [f"... {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
@@ -88,12 +91,14 @@ def _loss_card(loss: SpecLoss) -> Parts:
 
 
 def _function_card(loss: FunctionLoss) -> Parts:
+    """The parts of the card of a loss in Python: its class and labels."""
     labels = shorten(" ".join(map(str, loss.labels)))
     note = f"{type(loss.function).__name__}, over the labels {labels}"
     return {"title": repr(loss), "note": note}
 
 
 def _expectation_title(expectation: Expectation) -> str:
+    """The value of an expectation, with bounds where not all states were kept."""
     title = f"expectation {expectation.value!r}"
     if expectation.kept < 1.0:
         title += f" (between {expectation.lower:.6g} and {expectation.upper:.6g})"
@@ -101,6 +106,7 @@ def _expectation_title(expectation: Expectation) -> str:
 
 
 def _expectation_card(expectation: Expectation) -> Parts:
+    """The parts of the card of an expectation: its value and distribution."""
     title = _expectation_title(expectation)
     try:
         return {**_levels_card(expectation.levels, expectation.value), "title": title}
@@ -127,11 +133,13 @@ def _levels_card(levels: Levels, mean: float | None = None) -> Parts:
 
 
 def _machine_card(machine: Machine | SummedMachine) -> Parts:
+    """The parts of the card of a machine: its picture."""
     note = f"labels {shorten(' '.join(map(str, machine.alphabet.labels)))}; tapes z:y"
     return {"title": repr(machine), "picture": Markup(draw(machine).svg), "note": note}
 
 
 def _composition_card(composition: Composition) -> Parts:
+    """The parts of the card of a composition: its expected value and picture."""
     title = f"{composition!r}, expected value {composition.total!r}"
     drawing = draw(composition)
     note = "states are shaded by their probability" if drawing.summary is None else ""

@@ -116,6 +116,7 @@ def _svg_group(shapes: list[Shape]) -> str:
 
 
 def _svg_box(box: Box) -> str:
+    """The SVG element of a rectangle."""
     left = decimals(box.x - box.width / 2)
     top = decimals(box.y - box.height / 2)
     round_ = f' rx="{decimals(box.radius)}"' if box.radius else ""
@@ -127,6 +128,7 @@ def _svg_box(box: Box) -> str:
 
 
 def _svg_line(line: Line) -> str:
+    """The SVG elements of a curve and its arrow head."""
     shaft, corners = line.drawn
     first, *rest = (f"{decimals(x)} {decimals(y)}" for x, y in shaft)
     data = f"M{first}" + "".join("C" + " ".join(rest[k : k + 3]) for k in range(0, len(rest), 3))
@@ -137,6 +139,7 @@ def _svg_line(line: Line) -> str:
 
 
 def _svg_text(text: Text) -> str:
+    """The SVG element of a text."""
     weight = ' font-weight="bold"' if text.bold else ""
     return (
         f'<text x="{decimals(text.x)}" y="{decimals(text.y + 0.35 * text.size)}" '
@@ -163,6 +166,7 @@ def tikz(picture: Picture) -> str:
 
 
 def _tex_box(box: Box, names: dict[str, str]) -> str:
+    """The TikZ command of a rectangle."""
     options = [f"rounded corners={_points(box.radius * 0.999)}"] if box.radius else []
     if box.fill != "none":
         options.append(f"fill={names[box.fill]}")
@@ -175,6 +179,7 @@ def _tex_box(box: Box, names: dict[str, str]) -> str:
 
 
 def _tex_line(line: Line, names: dict[str, str]) -> str:
+    """The TikZ commands of a curve and its arrow head."""
     shaft, corners = line.drawn
     points = [_at(x, y) for x, y in shaft]
     path = points[0]
@@ -189,6 +194,7 @@ def _tex_line(line: Line, names: dict[str, str]) -> str:
 
 
 def _tex_text(text: Text, names: dict[str, str]) -> str:
+    """The TikZ command of a text."""
     size = text.size * 0.75
     font = rf"\fontsize{{{decimals(size)}bp}}{{{decimals(1.2 * size)}bp}}\selectfont"
     if text.bold:
@@ -203,10 +209,12 @@ _TEX_SHAPE: dict[type, Callable[..., str]] = {Box: _tex_box, Line: _tex_line, Te
 
 
 def _at(x: float, y: float) -> str:
+    """A point as TikZ writes it."""
     return f"({decimals(x)},{decimals(y)})"
 
 
 def _points(pixels: float) -> str:
+    """Points as an SVG attribute writes them."""
     return f"{decimals(pixels * 0.75)}bp"
 
 
@@ -286,6 +294,7 @@ def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
 
 
 def _node(state: int, caption: Caption, ending: bool, marked: bool) -> str:
+    """The line of dot for a state."""
     rows = [*caption.lines, *([caption.value] if caption.value else [])]
     parts = [f"label={dot_text(*rows)}", f"tooltip={dot_text(caption.tip)}"]
     if ending:
@@ -298,6 +307,7 @@ def _node(state: int, caption: Caption, ending: bool, marked: bool) -> str:
 
 
 def _edge(bundle: Bundle, marked: bool) -> str:
+    """The line of dot for the arcs between two states."""
     parts = [f"label={dot_text(*bundle.lines)}", f"tooltip={dot_text(bundle.tip)}"]
     if bundle.flow is not None:
         parts.append(f"penwidth={0.7 + 4.3 * bundle.flow:.3g}")

@@ -93,6 +93,7 @@ def line_texts(automaton: Automaton, arcs: Sequence[int], evident: bool = False)
 
 
 def _pair(automaton: Automaton, arc: int) -> str:
+    """The labels of an arc as text: z:y, or one label of an acceptor."""
     table = automaton.table
     z = label_name(automaton.inputs, int(table.ilabel[arc]))
     y = label_name(automaton.outputs, int(table.olabel[arc]))
@@ -100,6 +101,7 @@ def _pair(automaton: Automaton, arc: int) -> str:
 
 
 def _factor(automaton: Automaton, arc: int) -> str:
+    """The factor of an arc as text, such as /0.25; "" where it is one."""
     weight = automaton.table.weight[arc]
     if weight == 0:
         return ""
@@ -408,11 +410,13 @@ def _caption(
 
 
 def _wrap(words: list[str]) -> list[str]:
+    """Words in lines of at most the greatest width of a caption."""
     short = [_shorten(word, _WIDEST) for word in words]
     return [" ".join(line) for line in _filled(short, " ", _WIDEST)]
 
 
 def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:
+    """The arcs between each two states, with their texts, widths and probabilities."""
     table = automaton.table
     arcs_of: dict[tuple[int, int], list[int]] = {}
     for arc, ends in enumerate(zip(table.source.tolist(), table.target.tolist(), strict=True)):

@@ -133,6 +133,7 @@ def line_ends(
 
 
 def _row_height(end: End, bundles: Sequence[Bundle]) -> float:
+    """The height of a row beside a state: that of a label where its line begins."""
     return bundles[end.bundle].height + _ROW_GAP if end.role == 0 else _PLAIN_ROW
 
 

@@ -48,6 +48,7 @@ def fill(template: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
+    """The templates of ``assets``; what is put in is escaped."""
     loader = PackageLoader("fsmeu.drawing", "assets")
     return Environment(
         loader=loader, autoescape=True, finalize=_shown, trim_blocks=True, lstrip_blocks=True
@@ -55,10 +56,12 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
+    """What a template shows of a value: markup as it is, else visible text."""
     return value if isinstance(value, Markup) else visible(value)
 
 
 def _digest(text: str) -> str:
+    """The hash of a script or style as a page's policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

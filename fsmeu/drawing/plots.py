@@ -264,6 +264,7 @@ def _reliability(values: _Values, groups: int) -> _Reliability:
 def _named(
     expectations: Expectation | Mapping[str, Expectation] | Iterable[Expectation],
 ) -> dict[str, Expectation]:
+    """Expectations by name, numbered where they have none; an InputError for anything else."""
     if isinstance(expectations, Expectation):
         return {"": expectations}
     must = "must be expectations, as expect gives them"
@@ -291,6 +292,7 @@ def _bars(expectation: Expectation) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def _plot_one(axes: Axes, expectation: Expectation, quantiles: Sequence[float]) -> None:
+    """Draws one distribution: bars, its mean and quantiles."""
     values, probabilities, width = _bars(expectation)
     axes.bar(values, probabilities, width=width, color=_BAR, label="probability")
     mean = expectation.value

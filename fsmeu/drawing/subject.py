@@ -142,6 +142,7 @@ def _of_states(automaton: Automaton, states: Ints) -> Automaton:
 
 
 def _known_registers(automaton: Automaton, registers: Iterable[str]) -> list[str]:
+    """The names that were asked for, in the machine's order; an InputError for others."""
     wanted = listed(registers, "registers", "must be a list of names of registers")
     for name in wanted:
         if not isinstance(name, str) or name not in automaton.registers:
@@ -268,6 +269,7 @@ def _automaton(thing: Any) -> Automaton:
 
 
 def _of_loss(subject: Subject) -> Automaton:
+    """The automaton of a loss: composed with a model, merged, projected, or as it is."""
     loss: Loss = subject.thing
     limit = subject.max_states
     if limit is None:
@@ -299,6 +301,7 @@ def _of_loss(subject: Subject) -> Automaton:
 
 
 def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:
+    """The automaton of the composition with a model; an InputError for what it has no use for."""
     refuse_exchanged(subject.z, subject.model, "draw")
     model = as_model(subject.model)
     if subject.minimize:
@@ -317,6 +320,7 @@ def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:
 
 
 def _length(subject: Subject) -> int:
+    """The length of the sequences, by n, z and y, which must agree."""
     lengths = [len(list(x)) for x in (subject.z, subject.y) if x is not None]
     if subject.n is not None:
         lengths.insert(0, check_int("draw", "n", subject.n, least=0))

@@ -151,6 +151,7 @@ def _in_columns(frame: Frame) -> Frame:
 
 
 def _columns(text: str) -> int:
+    """The number of columns that a text takes."""
     return len(_letters(text))
 
 
@@ -234,6 +235,7 @@ class _Sheet:
         return rows
 
     def _cell(self, spot: tuple[int, int]) -> Cell:
+        """The character at a spot, and its style."""
         style = self.styles.get(spot, "plain")
         if spot in self.letters:
             return self.letters[spot], style

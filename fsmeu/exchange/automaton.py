@@ -116,6 +116,7 @@ def number_text(value: Any) -> str:
 
 
 def _depths(table: ArcTable) -> Ints:
+    """The least number of arcs from the start to each state, (states,); -1 for none."""
     depth = np.full(table.states, -1, np.int64)
     fresh = np.array([table.start] if table.start >= 0 else [], np.int64)
     level = 0
@@ -172,6 +173,7 @@ def exported(thing: Any, where: str) -> Automaton:
 
 
 def _of_machine(machine: Machine) -> Automaton:
+    """The automaton of a compiled loss."""
     names = label_names(machine.alphabet)
     values = machine.values
     ending = ~np.isnan(values)
@@ -179,6 +181,7 @@ def _of_machine(machine: Machine) -> Automaton:
 
 
 def _of_composition(composition: Composition) -> Automaton:
+    """The automaton of a composition, with the probability of each state."""
     machine = composition.machine
     table = composition.table
     names = label_names(machine.alphabet)
@@ -191,6 +194,7 @@ def _of_composition(composition: Composition) -> Automaton:
 
 
 def _of_model(model: Model) -> Automaton:
+    """The automaton of a label model, an acceptor, with the probability of each state."""
     table = table_from_layered(model.layered())
     name = f"{model.title}, n = {model.n}"
     names = label_names(model.alphabet)

@@ -68,6 +68,7 @@ def to_networkx(thing: Any) -> nx.MultiDiGraph:
 
 
 def _plain(value: Any) -> Any:
+    """A value of numpy as one of Python."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -119,6 +120,7 @@ def from_networkx(graph: Any) -> Automaton:
 
 
 def _start(graph: Any, nodes: list[Any]) -> int:
+    """The number of the start among the nodes: the graph's, else the first; -1 for none."""
     start = graph.graph.get("start", next(iter(graph.nodes), None))
     if start is None or not nodes:
         return -1
@@ -140,6 +142,7 @@ def _names(graph: Any, labels: Sequence[Mapping[str, Any]], tape: str) -> dict[i
 
 
 def _text(data: Mapping[str, Any], tape: str) -> str:
+    """The label of an edge on a tape, or its one label; an InputError where it has none."""
     text = data.get(tape, data.get("label"))
     if text is None:
         must = f"each edge must have an {tape}, a label, or numbers"

@@ -92,6 +92,7 @@ def _file(text: str) -> Path | None:
 
 
 def _of_file(option: str, path: Path) -> Any:
+    """The machine, or the regular expression, in a file."""
     image = _bytes_of_file(path)
     if image.startswith(MACHINE_START):
         return _fst_from_bytes(image, f"{option} {path}")

@@ -129,6 +129,7 @@ def _called(parent: int | None, packed: bytes) -> Any:
 
 
 def _watch(parent: int) -> None:
+    """Ends this process when its parent has ended."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

@@ -258,10 +258,12 @@ BeamLayer = tuple[Any, ...]  # states, and arrays beside them whose first axis i
 
 
 def _taken(layer: BeamLayer, at: Any) -> BeamLayer:
+    """The states of a layer at these indices, with what is beside them."""
     return layer[0].take(at), *(array[at] for array in layer[1:])
 
 
 def _joined(layers: Sequence[BeamLayer]) -> BeamLayer:
+    """The states of several layers, with what is beside them."""
     states, *beside = zip(*layers, strict=True)
     return joined(states), *map(np.concatenate, beside)
 

@@ -131,6 +131,7 @@ def given_learner(value: Any, where: str) -> Any:
 
 
 def _given(value: Any, choices: dict[str, Any], where: str, name: str, method: str) -> Any:
+    """The choice of that name, or an object that has the method; an InputError otherwise."""
     if isinstance(value, str):
         return choices[one_of(where, name, value, choices)]()
     if not isinstance(value, type) and hasattr(value, method):
@@ -391,6 +392,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         return examples, loss_of
 
     def _keep(self, trained: TrainingState) -> None:
+        """Sets the attributes of the policies learned so far, without the optimal one."""
         final = trained.policy.without_optimal()
         self.weights_ = np.array(final.weights)
         self.models_ = [models[-1] for models in final.models]
@@ -466,6 +468,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
 
 def _seed(random_state: Any) -> int:
+    """The seed of ``random_state``; another one each time for None."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     return check_int("Searn", "random_state", random_state, least=0)

@@ -420,6 +420,7 @@ def _read_lines(name: str | Path, *kinds: str) -> list[list[str]]:
 
 
 def _read_set(name: str | Path) -> TemplateSet:
+    """The templates of positions in a file, of which there must be one."""
     templates = TemplateSet(*map(parse_templates, _read_lines(name, "cross")))
     if not templates.static:
         raise InputError(f"templates {name}", "there must be a template")
@@ -427,6 +428,7 @@ def _read_set(name: str | Path) -> TemplateSet:
 
 
 def _read_segments(name: Path) -> SegmentSet:
+    """The templates of chunks in a file."""
     _, ends, sized, whole, inside = _read_lines(name, "ends", "sized", "whole", "inside")
     pairs = [[parse_template(x) if x.strip() else () for x in line.split("|")] for line in ends]
     templates = parse_templates(sized), tuple(whole), parse_templates(inside)

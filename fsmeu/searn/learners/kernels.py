@@ -30,6 +30,7 @@ def _kept(seed, k, dropout):
 
 @jit_fast_helper
 def _add_scores(scores, weights, column, value):
+    """Adds a feature's weights times its value to the scores of actions, (A,)."""
     row = weights[column]
     for a in range(len(scores)):
         scores[a] += row[a] * value
@@ -37,6 +38,7 @@ def _add_scores(scores, weights, column, value):
 
 @jit_fast_helper
 def _ada_step(row, sums, slopes, value, rate):
+    """Changes a feature's weights by a step of AdaGrad, and its sums of squared slopes."""
     for a in range(len(slopes)):
         move = slopes[a] * value
         total = sums[a] + move * move

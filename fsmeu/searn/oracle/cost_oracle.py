@@ -28,8 +28,15 @@ from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Model, ModelLike
 from fsmeu.searn.oracle.expected import ExpectedCosts, Limits
-from fsmeu.searn.oracle.product import Path, machines_of, ranked_path
-from fsmeu.searn.oracle.tables import ranked_tables, refuse_states, tables_of
+from fsmeu.searn.oracle.product import Machine, Path, machines_of, ranked_path, unfolded
+from fsmeu.searn.oracle.sums import SummedTables
+from fsmeu.searn.oracle.tables import (
+    NotServedError,
+    Tables,
+    counted_tables,
+    ranked_tables,
+    refuse_states,
+)
 
 _TOGETHER = "compositions of all references"
 
@@ -136,8 +143,25 @@ class CostOracles:
         return oracle
 
     def _numbers(self, sentences: Any) -> Ints:
+        """Numbers of references, (batch,), or an InputError."""
         must = f"sentences must be whole numbers from 0 to {len(self.ys) - 1}, in an array"
         return _indices(sentences, len(self.ys), must)
+
+
+def tables_of(machines: Sequence[Machine], amounts: Floats, labels: int, sign: float) -> Tables:
+    """The first tables that suit the value: of counts, of sums, of sums unfolded into states.
+
+    ``amounts`` are what steps add to each sum, by number, (sums, numbers).
+    """
+    order = machines[0].steps.sum_order if machines else []
+    if order and len(order) <= 2 and not any(machine.ends.shape[1] for machine in machines):
+        pair = (order[0], order[1] if len(order) > 1 else None)
+        for roles in (pair, pair[::-1]):
+            with suppress(NotServedError):
+                return counted_tables(machines, amounts, labels, roles, sign)
+    with suppress(NotServedError):
+        return SummedTables(machines, amounts, labels, sign)
+    return ranked_tables([unfolded(machine, amounts, sign) for machine in machines], labels)
 
 
 def _checked_fallback(table: Any, labels: int) -> Ints:
@@ -320,6 +344,7 @@ class CostOracle:
             self._bind(_ReferenceCosts(oracles, np.zeros(1, np.int64)))
 
     def _bind(self, answers: _ReferenceCosts | ExpectedCosts) -> None:
+        """Sets what the oracle's answers come from."""
         self._answers = answers
         self.loss = answers.loss
         self.labels = answers.labels

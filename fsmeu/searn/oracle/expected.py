@@ -185,6 +185,7 @@ class ExpectedCosts:
         return np.array([self._sign * decision.value for decision in decisions])
 
     def _constraint(self, prefix: State) -> Constraint:
+        """The constraint that a hypothesis begins with a prefix."""
         return begins_with(self._order[np.array(prefix, np.int64)], len(self.labels))
 
     def _decision(self, prefix: State) -> Decision:

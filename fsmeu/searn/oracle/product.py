@@ -181,10 +181,12 @@ class Product:
         return cells
 
     def _count(self, cells: int) -> None:
+        """Counts cells of layers that are kept, unless they get too many."""
         self._cells += cells
         guard_bytes(8 * self._cells)
 
     def _number(self, codes: Ints) -> int:
+        """The number of a set of states, given by their codes."""
         key = codes.tobytes()
         if key not in self._numbers:
             self._numbers[key] = len(self._codes)

@@ -144,6 +144,7 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         return self._states(examples, np.zeros(len(items), np.int64), items)
 
     def _states(self, examples: Ints, progress: Ints, items: list[Any]) -> ListStates:
+        """A batch of states with their actions."""
         choices = [self.space.actions(item) for item in items]
         states, actions = (np.fromiter(part, object, len(items)) for part in (items, choices))
         counts = np.array([*map(len, choices)], np.int64)

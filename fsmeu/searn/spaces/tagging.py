@@ -203,6 +203,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         return space
 
     def _labels(self, ys: Any) -> list[Any]:
+        """The labels in outputs, sorted; of several streams, those of each."""
         if self.streams == 1:
             return sorted_labels(chain(*ys))
         return [sorted_labels(pair[k] for y in ys for pair in y) for k in range(self.streams)]
