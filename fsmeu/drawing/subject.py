@@ -292,7 +292,7 @@ def _of_loss(subject: Subject) -> Automaton:
     if not subject.given_z:
         return automaton
     if loss.bound is None:
-        must = "what follows z alone is known of losses in files"
+        must = "the loss must be one of a file: which registers read z alone is derived from it"
         where = wording(Argument("given_z"))
         raise InputError(where, must, given=type(loss).__name__, remedy="Use registers=...")
     declared = {register.name for register in loss.bound.spec.registers}
@@ -314,7 +314,7 @@ def _composition(loss: Loss, subject: Subject, limit: int) -> Automaton:
     if subject.n is not None and subject.n != model.n:
         raise InputError("draw", f"n must be that of the model, {model.n}", given=subject.n)
     if subject.given_z:
-        must = "with a model, what follows z alone is left out already"
+        must = "a composition with a model has no states for registers that read z alone"
         raise InputError(wording(Argument("given_z")), must, remedy="Leave it out")
     return _automaton(compose(loss, subject.z, model, max_states=limit))
 

@@ -15,9 +15,11 @@ from fsmeu.drawing.picture import ROUTE, Box, Line
 from fsmeu.drawing.subject import Route, stands_for
 from fsmeu.endings import PICTURES
 from fsmeu.errors import FsmeuError, InputError
+from tests.support.python_losses import Mistakes
 
 P = [0.9, 0.5, 0.3, 0.2]
 F1 = fsmeu.load("fscore")
+MISTAKES = fsmeu.function_loss(Mistakes())
 
 
 def test_dot_can_be_walked():
@@ -190,6 +192,8 @@ def test_wide_characters_keep_their_columns():
         ({"n": 5, "max_states": 10}, "at most 10 states"),
         ({"n": 3, "registers": ["reff"]}, "the registers are tp, hyp, ref"),
         ({"n": 3, "minimize": True, "given_z": True}, "not both"),
+        ({"thing": MISTAKES, "n": 2, "given_z": True}, "the loss must be one of a file"),
+        ({"z": "1", "model": [0.5], "given_z": True}, "no states for registers that read z"),
         ({"thing": F1.compile(2), "n": 2}, "n goes with a loss"),
         ({"thing": F1.compile(2), "given_z": True}, "given_z goes with a loss"),
         ({"thing": F1.compile(2), "minimize": True}, "minimize goes with a loss"),

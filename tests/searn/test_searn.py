@@ -327,6 +327,12 @@ def test_bad_input(params, X, y, says):
         Searn(**params).fit(X, y)
 
 
+def test_a_parameter_without_default_is_a_parameter_of_the_loss():
+    """The advice names the argument that the estimator takes."""
+    with pytest.raises(InputError, match=r'no default\. Give loss_params=\{"k": VALUE\}'):
+        Searn("pk").fit(ONE, [["0"]])
+
+
 def test_bad_input_later(sums):
     X, y = sums
     made = quick(iterations=1, folds=1).fit(X, y)
