@@ -104,8 +104,6 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     pos_label: Any = field(default=None, kw_only=True)
 
-    positive_ = 1  # the index of the positive class; files that were written before have none
-
     @property
     def pos_label_(self) -> Any:
         """The positive class."""
@@ -180,8 +178,9 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return over_classes(self.loss_, self._ordered, type(self).__name__, positive=1)
 
     def check_parts(self) -> None:
-        """Raises an InputError unless the index of the positive class is one of two."""
-        check_positive(self.positive_, type(self).__name__, (0, 1))
+        """Raises an InputError unless the index of the positive class, if known, is one of two."""
+        if hasattr(self, "classes_"):
+            check_positive(self.positive_, type(self).__name__, (0, 1))
 
 
 def checked_weights(rows: Rows, weights: Any) -> Floats | None:

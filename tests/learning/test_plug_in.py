@@ -228,8 +228,8 @@ def test_frames(kind, tmp_path):
         made.predict(frame[["text"]])
     plain = OUTER[kind](make_pipeline(StandardScaler(), LogisticRegression()))
     assert right(plain, frame[["size"]])
-    save(plain, tmp_path / "frames.npz")
-    again = load(tmp_path / "frames.npz").predict(frame[["size"]])
+    save(plain, tmp_path / "frames.skops")
+    again = load(tmp_path / "frames.skops").predict(frame[["size"]])
     assert again.tolist() == plain.predict(frame[["size"]]).tolist()
 
 

@@ -125,14 +125,14 @@ class OnlineClassifier(base.LogisticClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example, (examples,)."""
-        return self._named(self._sign * self.decision_function(X) >= 0.0)
+        return self._named(self.decision_function(X) * self._sign >= 0.0)
 
     def decision_function(self, X: Any) -> Floats:
         """The probability of the positive class less the threshold, (examples,).
 
         It is negated where the positive class is not ``classes_[1]``, whose scores these are.
         """
-        p = expit(self._sign * super().decision_function(X))
+        p = expit(super().decision_function(X) * self._sign)
         return np.asarray(self._sign * (p - self.threshold_))
 
     @property
