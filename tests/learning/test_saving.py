@@ -456,7 +456,8 @@ def test_arrays_that_do_not_fit_together_are_refused(tmp_path, kind):
         *(("online", "weights_", lambda _, x=x: x) for x in (np.array("x"), np.zeros((5, 1)))),
         # the compiled loop would write beyond their ends
         ("online", "delays_", lambda known: known[:, :1]),
-        ("online", "state_", lambda known: known[:5]),
+        ("online", "state_", lambda known: known.view(float)),
+        ("online", "state_", lambda known: known[:0]),
         ("field", "feature_names_", lambda known: [["a"], *known[1:]]),
         ("field", "feature_names_", lambda known: [known[0]] * len(known)),
         ("field", "feature_names_", lambda known: [*known, "c"]),
