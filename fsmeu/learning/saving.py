@@ -88,6 +88,7 @@ _WITHIN = (
     "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
     *(f"sklearn.gaussian_process.kernels.{name}" for name in ("ConstantKernel", "Product", "RBF")),
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.model_selection._split.StratifiedKFold",
     "sklearn.utils._bunch.Bunch",
 )
 """Types that estimators of scikit-learn hold, all Python, which skops does not trust by itself."""

@@ -74,7 +74,7 @@ VALUES = st.recursive(
 @given(VALUES, VALUES)
 def test_values_come_back(tmp_path_factory, parameter, learned):
     made = Remembers(names=parameter)
-    made.found_, made.classes_ = learned, np.array(["a", "b"])
+    made.found_, made.classes_, made.positive_ = learned, np.array(["a", "b"]), 0
     made.table_, made.names_ = np.arange(6.0).reshape(2, 3), np.array(["no", 1], object)
     path = tmp_path_factory.mktemp("saved") / "one.skops"
     save(made, path)
