@@ -12,7 +12,6 @@ conll2000``.
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -21,9 +20,9 @@ import numpy as np
 from data_folder import data_file, need_crfsuite
 
 import fsmeu
+from fsmeu.corpora.records import Sentence, read_sentences
 from searn.measures import counts_of
 
-Sentence = list[tuple[str, ...]]
 SENTENCES = 300
 """How many sentences are drawn where nothing else is said."""
 SETTINGS = {
@@ -44,9 +43,7 @@ def read(name: str) -> list[Sentence]:
     Raises:
         MissingDataError: the data are not there.
     """
-    with gzip.open(data_file(f"conll2000/{name}.txt.gz"), "rt", encoding="ascii") as file:
-        blocks = file.read().split("\n\n")
-    return [[tuple(line.split()) for line in block.splitlines()] for block in blocks if block]
+    return read_sentences(data_file(f"conll2000/{name}.txt.gz"), least=3)
 
 
 def drawn(sentences: Sequence[Sentence], count: int = SENTENCES, seed: int = 0) -> list[Sentence]:

@@ -72,7 +72,6 @@ from sklearn.datasets import load_svmlight_file
 
 from fsmeu.learning.online import (
     FOFO,
-    MEAN,
     FOFOClassifier,
     OFOClassifier,
     OnlineLogisticClassifier,
@@ -432,7 +431,7 @@ def learned_threshold(
     ones, weights = np.ones(len(labels)), (np.array([[1.0, 0.0]]), np.zeros((0, 2)))
     rows = (margins, np.empty(0, np.int64), np.arange(len(labels) + 1))
     run(FOFO, learner.state_, *weights, (1.0, 0.0, True), rows, labels.astype(float), ones)
-    return float(learner.state_[MEAN])
+    return float(learner.state_["mean_threshold"][0])
 
 
 def threshold_errors(sizes: list[int], seeds: int) -> list[list[Any]]:

@@ -132,7 +132,7 @@ def read_bytes(
         content: bytes = stream.read(len(begin))
         content += stream.read(limit + 1) if content == begin else b""
     if len(content) > limit:
-        _refuse(where, f"may have at most {limit:,} bytes", "more")
+        refuse_size(where, f"may have at most {limit:,} bytes", "more")
     return content
 
 
@@ -176,7 +176,8 @@ def read_array(path: str | Path, where: str) -> NDArray[Any]:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
         raise InputError(where, "must be an array of numbers, as numpy.save writes it")
     if array.size * _CELL > input_limit():
-        _refuse(where, f"may hold at most {input_limit() // _CELL:,} numbers", f"{array.size:,}")
+        most = input_limit() // _CELL
+        refuse_size(where, f"may hold at most {most:,} numbers", f"{array.size:,}")
     return np.asarray(array)
 
 
@@ -202,21 +203,27 @@ def read_arrays(
         archive = zipfile.ZipFile(file)
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
         room = max(input_limit(), 2 * file.seek(0, 2))
-        need = sum(_bytes_of(archive, member, where, kinds) for member in members.values())
+        need = sum(array_bytes(archive, member, where, kinds) for member in members.values())
         if need > room:
-            _refuse(where, f"may hold at most {room:,} bytes of arrays", f"{need:,}")
+            refuse_size(where, f"may hold at most {room:,} bytes of arrays", f"{need:,}")
         result = {}
         for name, member in members.items():
             with archive.open(member) as stream:
                 array = result[name] = npy.read_array(stream, allow_pickle=False)
-            if array.dtype.kind == "U" and array.itemsize:
-                codes = array.reshape(-1).view(f"{array.dtype.str[0]}u4")
-                if codes.max(initial=0) > sys.maxunicode:  # numpy would make a broken str of it
-                    raise InputError(where, f"{shorten(name, 40)} must hold texts")
+            if not holds_texts(array):
+                raise InputError(where, f"{shorten(name, 40)} must hold texts")
         return result
 
 
-def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str, kinds: str) -> int:
+def holds_texts(array: NDArray[Any]) -> bool:
+    """False where numpy would make broken texts of an array, of codes that are no letters."""
+    if array.dtype.kind != "U" or not array.itemsize:
+        return True
+    codes = array.reshape(-1).view(f"{array.dtype.str[0]}u4")
+    return int(codes.max(initial=0)) <= sys.maxunicode
+
+
+def array_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str, kinds: str) -> int:
     """The memory that an array takes by its header, which must agree with the member's size."""
     try:
         with archive.open(member) as stream:
@@ -233,6 +240,7 @@ def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str, kin
     return max(_CELL, kind.itemsize) * math.prod(max(1, side) for side in shape)
 
 
-def _refuse(where: str, must: str, got: str) -> NoReturn:
+def refuse_size(where: str, must: str, got: str) -> NoReturn:
+    """Raises a SizeLimitError that names the limit."""
     remedy = f"Cut it into several, or raise the limit with the environment variable {_VARIABLE}"
     raise SizeLimitError(where, must, given=got, remedy=remedy)

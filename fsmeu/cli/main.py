@@ -104,7 +104,7 @@ COMMANDS = {
         _LEARNING,
         "train:train",
         "Train a classifier or tagger.",
-        (_TABLE, "fsmeu train fscore table.csv -p beta=2 -o model.npz"),
+        (_TABLE, "fsmeu train fscore table.csv -p beta=2 -o model.skops"),
     ),
     "predict": CommandLine(
         _LEARNING,
@@ -112,8 +112,8 @@ COMMANDS = {
         "Apply a trained model to a file.",
         (
             _TABLE,
-            "fsmeu train table.csv -o model.npz",
-            "fsmeu predict model.npz table.csv --probabilities",
+            "fsmeu train table.csv -o model.skops",
+            "fsmeu predict model.skops table.csv --probabilities",
         ),
     ),
 }

@@ -263,10 +263,19 @@ def seed_all(model: Any, seed: int) -> None:
 
 
 def _estimator(name: str, chosen: str) -> Any:
-    """An estimator with probabilities, for the classifier of this name."""
-    ours = {n: kind for n, kind in classifiers().items() if hasattr(kind, "predict_proba")}
-    kinds = saving.PROBABILISTIC | ours
-    return kinds[one_of(f"--set, {name}", "estimator", chosen, kinds)]()
+    """An estimator with probabilities, of scikit-learn or ours, for the classifier of this name."""
+    from sklearn.utils import all_estimators
+
+    kinds = dict(all_estimators(type_filter="classifier")) | classifiers()
+    usable = {n: kind for n, kind in kinds.items() if _has_probabilities(kind)}
+    return usable[one_of(f"--set, {name}", "estimator", chosen, usable)]()
+
+
+def _has_probabilities(kind: Any) -> bool:
+    """Whether a class has ``predict_proba``, and instances without any argument."""
+    takes = inspect.signature(kind).parameters.values()
+    needed = [one for one in takes if one.default is one.empty and one.kind != one.VAR_KEYWORD]
+    return hasattr(kind, "predict_proba") and not needed
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def train(
         "The positive class, whose F1 and so on it is.",
         unset="1 of 0 and 1 or of -1 and 1, True of False and True, else the rarer",
     ),
-    output: str | None = option("--output -o MODEL.npz", "The file of the model."),
+    output: str | None = option("--output -o MODEL.skops", "The file of the model."),
     test: str | None = option("--test FILE", "Measure the model on this file."),
     plot: str | None = option(
         "--plot FILE", "Plot the value on --test against the threshold on the scores."
@@ -91,7 +91,7 @@ def train(
     seed = check_int("--set", "random_state", chosen.pop("random_state", 0), least=0)
     place = None if output is None else file_for("--output", output)
     if place is None:
-        refuse("train", "--output MODEL.npz must be given")
+        refuse("train", "--output MODEL.skops must be given")
     files = (file, test)
     if (reading.input_format or format_by_ending(file, TRAINING)) == "conll":
         _check_others("a tagger", {"--plot": plot, "--classifier": classifier})

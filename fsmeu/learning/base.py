@@ -104,8 +104,6 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     pos_label: Any = field(default=None, kw_only=True)
 
-    positive_ = 1  # the index of the positive class; files that were written before have none
-
     @property
     def pos_label_(self) -> Any:
         """The positive class."""
@@ -180,8 +178,9 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return over_classes(self.loss_, self._ordered, type(self).__name__, positive=1)
 
     def check_parts(self) -> None:
-        """Raises an InputError unless the index of the positive class is one of two."""
-        check_positive(self.positive_, type(self).__name__, (0, 1))
+        """Raises an InputError unless the index of the positive class, if known, is one of two."""
+        if hasattr(self, "classes_"):
+            check_positive(self.positive_, type(self).__name__, (0, 1))
 
 
 def checked_weights(rows: Rows, weights: Any) -> Floats | None:
@@ -217,7 +216,8 @@ class MetaClassifier(BinaryClassifier):
     """A classifier around an estimator, which is given the rows as they are."""
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), self._inner()
+        tags = super().__sklearn_tags__()
+        inner = self._inner()
         if hasattr(inner, "__sklearn_tags__") and not isinstance(inner, type):
             tags.input_tags = get_tags(inner).input_tags
         return tags
@@ -244,8 +244,9 @@ class MetaClassifier(BinaryClassifier):
 
     def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
-        inner, mapped = self._inner(), getattr(self, "calibration", None)
-        needs = ("fit",) if mapped else ("fit", "predict_proba")
+        inner = self._inner()
+        calibrated = getattr(self, "calibration", None) is not None
+        needs = ("fit",) if calibrated else ("fit", "predict_proba")
         if isinstance(inner, type) or not all(hasattr(inner, name) for name in needs):
             must = "the estimator must have fit and predict_proba"
             remedy = "With calibration, decision_function will do instead of predict_proba"
@@ -357,7 +358,8 @@ def threshold_values(
     confusion table; labels are True where positive, (examples,).
     """
     order = np.argsort(-scores, kind="stable")
-    ranked, hits = scores[order], positive[order]
+    ranked = scores[order]
+    hits = positive[order]
     w = np.ones(len(scores)) if weights is None else np.asarray(weights[order], np.float64)
     # Multiples of a power of two have exact sums; else cells of a table could come out below 0.
     unit = 2.0 ** (np.ceil(np.log2(w.sum())) - 45) if w.any() else 1.0
@@ -368,7 +370,8 @@ def threshold_values(
     at = np.flatnonzero(np.concatenate(([True], ranked[1:] < ranked[:-1], [True])))
     assert loss.confusion is not None
     values = value_of_counts(loss.confusion, hyp[-1], tp[at], hyp[at], tp[-1])
-    high, low = ends[at], ends[at + 1]
+    high = ends[at]
+    low = ends[at + 1]
     with np.errstate(invalid="ignore", over="ignore"):
         middle = low + (high - low) / 2
     cut = np.where((low < middle) & (middle <= high), middle, high)
@@ -386,7 +389,8 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
         raise InputError("labels", must, given=f"shape {labels.shape}")
     check_classes("labels", labels, model.classes_)
     pos_label = model.classes_[getattr(model, "positive_", 1)]
-    positive, chosen = labels == pos_label, predicted == pos_label
+    positive = labels == pos_label
+    chosen = predicted == pos_label
     average = "binary" if labels.ndim == 1 else "samples"
     scores = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
     values = {"accuracy": float(accuracy_score(positive, chosen))}
@@ -401,7 +405,8 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
 
 def confusion_loss(model: Any) -> SpecLoss:
     """The loss that the model decides for, or the F-score or Jaccard index of its parameters."""
-    loss, params = getattr(model, "loss_", None), model.get_params(deep=False)
+    loss = getattr(model, "loss_", None)
+    params = model.get_params(deep=False)
     if loss is None and params.get("measure") == "jaccard":
         return load("jaccard")
     if loss is None:

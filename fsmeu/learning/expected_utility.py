@@ -61,7 +61,9 @@ class SmoothF:
             p = expit(self.gamma * (block @ theta[1:] + theta[0]))
             change = self.gamma * w * p * (1 - p)
             p *= w
-            hits, marked, relevant = hits + float(y @ p), marked + p.sum(), relevant + float(y @ w)
+            hits += float(y @ p)
+            marked += float(p.sum())
+            relevant += float(y @ w)
             both = np.stack([y * change, change], axis=1)
             slopes[:, 0] += both.sum(axis=0)
             slopes[:, 1:] += (block.T @ both).T
@@ -73,7 +75,8 @@ class SmoothF:
 
     def root_mean_squares(self) -> Floats:
         """The root mean square of each feature, (1 + features,): 1 for the constant and for 0."""
-        squares, total = np.zeros(self.rows.shape[1]), 0.0
+        squares = np.zeros(self.rows.shape[1])
+        total = 0.0
         for block, _, w in self._blocks():
             squares += w @ (block.power(2) if issparse(block) else block**2)
             total += float(w.sum())
@@ -83,7 +86,8 @@ class SmoothF:
     def _blocks(self) -> Iterator[tuple[base.Rows, Floats, Floats]]:
         """Blocks of rows with their classes and weights; none of them is a copy."""
         for a in range(0, self.rows.shape[0], _BLOCK):
-            y, block = self.positive[a : a + _BLOCK], self.rows
+            y = self.positive[a : a + _BLOCK]
+            block = self.rows
             if issparse(block):  # whose slices would be copies
                 begins = block.indptr[a : a + len(y) + 1]
                 part = slice(begins[0], begins[-1])
@@ -155,7 +159,7 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         share of the work that is done, from 0 to 1, and a note (``fsmeu.Progress``).
         """
         where = type(self).__name__
-        tell = check_progress(where, progress)
+        callback = check_progress(where, progress)
         if self.restarts != "auto":
             check_int(where, "restarts", self.restarts)
         check_int(where, "max_iter", self.max_iter)
@@ -171,13 +175,14 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
         # On the parameters times the root mean squares of their features, other units of features
         # give the same search.
-        units, random = smooth.root_mean_squares(), base.random_of(where, self.random_state)
-        width, bound = float(self.spread) / math.sqrt(len(units)), float(self.bound)
-        box = np.tile([-bound, bound], (len(units), 1))
+        units = smooth.root_mean_squares()
+        random = base.random_of(where, self.random_state)
+        width = float(self.spread) / math.sqrt(len(units))
+        bounds = np.tile([-float(self.bound), float(self.bound)], (len(units), 1))
         if not check_bool(where, "fit_intercept", self.fit_intercept):
-            box[0] = 0.0
+            bounds[0] = 0.0
 
-        def rising(scaled: Floats) -> tuple[float, Floats]:
+        def objective(scaled: Floats) -> tuple[float, Floats]:
             theta = scaled / units
             value, gradient = smooth(theta)
             theta[0] = 0.0
@@ -186,23 +191,29 @@ class MaxExpectedFClassifier(base.LogisticClassifier):
 
         automatic = isinstance(self.restarts, str)
         most = _MOST if automatic else int(self.restarts)
-        tol, raised, ends = float(self.tol), 0, list[Any]()
+        tol = float(self.tol)
+        raised = 0  # the number of the last start that found a greater end
+        ends = list[Any]()
         while len(ends) < most and not (automatic and len(ends) - raised >= _IN_VAIN):
             start = random.normal(0.0, width if len(ends) % 2 else width / 3, len(units))
-            end = base.maximize(rising, start, self.max_iter, tol, ftol=tol / 1000, bounds=box)
+            end = base.maximize(
+                objective, start, self.max_iter, tol, ftol=tol / 1000, bounds=bounds
+            )
             if end.fun > max((previous.fun for previous in ends), default=-math.inf) + _SAME:
                 raised = len(ends) + 1
             ends.append(OptimizeResult(end, x=end.x / units))
             expected = min(most, raised + _IN_VAIN) if automatic else most
-            tell(len(ends) / expected, f"start {len(ends)} of {expected}")
+            callback(len(ends) / expected, f"start {len(ends)} of {expected}")
         self.objectives_ = np.array([end.fun for end in ends])
         best = int(np.argmax(self.objectives_))
         theta = ends[best].x
         self.coef_ = self._sign * theta[None, 1:]
         self.intercept_ = self._sign * theta[:1]
-        self.objective_, self.spread_ = float(ends[best].fun), float(self.objectives_.std())
+        self.objective_ = float(ends[best].fun)
+        self.spread_ = float(self.objectives_.std())
         self.reached_ = int((self.objectives_ >= self.objective_ - _SAME).sum())
-        self.smooth_f_, self.n_iter_ = float(smooth(theta)[0]), int(ends[best].nit)
+        self.smooth_f_ = float(smooth(theta)[0])
+        self.n_iter_ = int(ends[best].nit)
         if self.n_iter_ >= self.max_iter:
             text = f"the best start was still rising after max_iter={self.max_iter} iterations"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
@@ -240,7 +251,8 @@ class CountTree:
         down: Floats = np.zeros((1, self.levels[-1].shape[1]))
         down[0, : self.n + 1] = values
         for level in reversed(self.levels[:-1]):
-            below, down = np.empty(level.shape), down[: len(level) // 2]
+            down = down[: len(level) // 2]
+            below = np.empty(level.shape)
             below[0::2] = _by_rows(down, level[1::2])
             below[1::2] = _by_rows(down, level[0::2])
             down = below
@@ -271,7 +283,8 @@ def batch_value(loss: Loss, y: Ints) -> base.Objective:
     """
     form = loss.confusion
     if form is None:
-        swapped, labels = loss.swapped, loss.alphabet.decode(y)
+        swapped = loss.swapped
+        labels = loss.alphabet.decode(y)
 
         def summed(p: Floats) -> tuple[float, Floats]:
             model = Independent(np.stack((1.0 - p, p), axis=1), swapped.alphabet.labels)
@@ -280,18 +293,22 @@ def batch_value(loss: Loss, y: Ints) -> base.Objective:
             return value, slopes[:, 1] - slopes[:, 0]
 
         return summed
-    n, ref = len(y), int(y.sum())
+    n = len(y)
+    ref = int(y.sum())
     cells = (ref + 1) * (n - ref + 1)
     if cells > CONFUSION_CELLS:
         must = f"a batch may have at most {CONFUSION_CELLS:,} confusion tables"
         got = f"{cells:,} for {n:,} examples"
         raise InputError("batch", must, given=got, remedy="Give batch_size=2000")
-    positive, alarms = y == 1, np.arange(n - ref + 1)
+    positive = y == 1
+    alarms = np.arange(n - ref + 1)
     table = np.array([value_of_counts(form, n, tp, tp + alarms, ref) for tp in range(ref + 1)])
 
     def counted(p: Floats) -> tuple[float, Floats]:
-        true, false = CountTree(p[positive]), CountTree(p[~positive])
-        values, slopes = table @ false.distribution, np.empty(n)
+        true = CountTree(p[positive])
+        false = CountTree(p[~positive])
+        values = table @ false.distribution
+        slopes = np.empty(n)
         slopes[positive] = true.derivatives(values)
         slopes[~positive] = false.derivatives(true.distribution @ table)
         return float(true.distribution @ values), slopes
@@ -354,7 +371,8 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
         rows, positive, _ = self._training(X, y)
         loss = self._named_loss()
         random = base.random_of(where, self.random_state)
-        batches, signs = [np.arange(len(positive))], 2.0 * positive - 1.0
+        batches = [np.arange(len(positive))]
+        signs = 2.0 * positive - 1.0
         if self.batch_size is not None:
             count = -(-len(positive) // check_int(where, "batch_size", self.batch_size))
             if loss.confusion is not None:
@@ -368,13 +386,13 @@ class MaxExpectedUtilityClassifier(base.LogisticClassifier):
             margins = signs * scores
             return float(log_expit(margins).mean()), signs * expit(-margins) / len(signs)
 
-        aim = _of_weights(rows, l2, _expected(loss, positive.astype(np.int64), batches))
+        objective = _of_weights(rows, l2, _expected(loss, positive.astype(np.int64), batches))
         zeros = np.zeros(rows.shape[1] + 1)
         starts = [base.maximize(_of_weights(rows, l2, likelihood), zeros, steps).x]
         squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
         size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])  # gives scores of about 2
         starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]
-        ends = [base.maximize(aim, start, steps) for start in starts]
+        ends = [base.maximize(objective, start, steps) for start in starts]
         best = max(ends, key=lambda end: end.fun)
         self.coef_ = self._sign * best.x[None, :-1]
         self.intercept_ = self._sign * best.x[-1:]
@@ -403,7 +421,8 @@ def _expected(loss: Loss, y: Ints, batches: list[Ints]) -> base.Objective:
     sign = (1.0 if loss.kind == "utility" else -1.0) / len(parts)
 
     def of_scores(scores: Floats) -> tuple[float, Floats]:
-        p, value = expit(scores), 0.0
+        p = expit(scores)
+        value = 0.0
         slopes = np.zeros(len(p))
         for batch, expected in parts:
             part, slopes[batch] = expected(p[batch])

@@ -10,12 +10,13 @@ sentences stand.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
 from itertools import chain
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +123,9 @@ def feature_names(sentences: Iterable[Sequence[Any]], least: int = 1) -> list[st
 def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> csr_array:
     """The values of these features at the positions of all sentences, (positions, names)."""
     column = {name: k for k, name in enumerate(names)}
-    values, columns, ends = list[float](), list[int](), [0]
+    values = list[float]()
+    columns = list[int]()
+    ends = [0]
     for position in chain.from_iterable(sentences):
         for name, value in feature_items(position):
             if name in column:
@@ -145,7 +148,8 @@ class Lengths:
     def __init__(self, lengths: Sequence[int]) -> None:
         self.begins: Ints = np.append(0, np.cumsum(lengths, dtype=np.int64))
         order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
-        sizes, starts = np.asarray(lengths, np.int64)[order], self.begins[:-1][order]
+        sizes = np.asarray(lengths, np.int64)[order]
+        starts = self.begins[:-1][order]
         self.at: list[Ints] = [starts[sizes > i] + i for i in range(max(lengths, default=0))]
 
     def split(self, rows: NDArray[Any]) -> list[NDArray[Any]]:
@@ -157,16 +161,19 @@ def chain_marginals(
     unary: Floats, pairwise: Floats, lengths: Lengths
 ) -> tuple[float, Floats, Floats]:
     """The sum of log partition functions, P(label), (positions, L), and E[transitions], (L, L)."""
-    tops, top = unary.max(axis=1, initial=_LEAST_SCORE), float(pairwise.max())
+    tops = unary.max(axis=1, initial=_LEAST_SCORE)
+    top = float(pairwise.max())
     emit = np.exp(np.maximum(unary - tops[:, None], _LEAST_SCORE))
     move = np.exp(np.maximum(pairwise - top, _LEAST_SCORE))
-    ahead, scales = np.empty(emit.shape), np.ones(len(emit))
+    ahead = np.empty(emit.shape)
+    scales = np.ones(len(emit))
     before = np.zeros(0)
     for i, rows in enumerate(lengths.at):
         arrived = emit[rows] * (before[: len(rows)] @ move) if i else emit[rows]
         scales[rows] = arrived.sum(axis=1)
         before = ahead[rows] = arrived / scales[rows, None]
-    behind, double = np.ones(emit.shape), np.zeros(pairwise.shape)
+    behind = np.ones(emit.shape)
+    double = np.zeros(pairwise.shape)
     for i in range(len(lengths.at) - 1, 0, -1):
         rows = lengths.at[i]
         sources = lengths.at[i - 1][: len(rows)]
@@ -198,6 +205,82 @@ def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
 def models_of(unary: Floats, pairwise: Floats, lengths: Lengths, labels: Any) -> list[Potentials]:
     """The conditional random field of each sentence over these labels."""
     return [from_potentials(scores, pairwise, labels) for scores in lengths.split(unary)]
+
+
+class ScoreSlopes(NamedTuple):
+    """A value of the scores of a field, and its derivatives."""
+
+    value: float
+    unary: Floats  # (positions, L)
+    pairwise: Floats  # (L, L)
+
+
+ScoreFunction: TypeAlias = Callable[[Floats, Floats], ScoreSlopes]  # of unary and pairwise
+
+
+@dataclass(frozen=True)
+class TaggedSentences:
+    """Sentences with their tags, to be learned from."""
+
+    rows: csr_array  # the features of all positions, (positions, features)
+    lengths: Lengths
+    tags: Ints  # the index of each position's tag, (positions,)
+    kinds: int  # the number of tags, L
+
+    @cached_property
+    def _moves(self) -> tuple[Ints, Ints]:
+        """The tags before and at each position that is not the first of a sentence."""
+        after = np.setdiff1d(np.arange(len(self.tags)), self.lengths.begins)
+        return self.tags[after - 1], self.tags[after]
+
+    def log_likelihood(self, unary: Floats, pairwise: Floats) -> ScoreSlopes:
+        """The log-likelihood of the tags."""
+        log_partition, single, double = chain_marginals(unary, pairwise, self.lengths)
+        positions = np.arange(len(self.tags))
+        score = unary[positions, self.tags].sum() + pairwise[self._moves].sum()
+        single = -single
+        single[positions, self.tags] += 1.0
+        double = -double
+        np.add.at(double, self._moves, 1.0)
+        return ScoreSlopes(float(score) - log_partition, single, double)
+
+    def expected_utility(self, loss: Loss) -> ScoreFunction:
+        """The sum of E[utility(Z, y)], that of the loss with its tapes exchanged.
+
+        Labels of the loss are in the order of the tags; of a loss it is the negative value.
+        """
+        sign = 1.0 if loss.kind == "utility" else -1.0
+        references = [loss.alphabet.decode(row) for row in self.lengths.split(self.tags)]
+
+        def utility(unary: Floats, pairwise: Floats) -> ScoreSlopes:
+            models = models_of(unary, pairwise, self.lengths, loss.alphabet.labels)
+            values, slopes = value_and_gradient_many(loss.swapped, references, models)
+            tables: list[Any] = list(slopes)
+            single = np.concatenate([table["unary"] for table in tables])
+            double = np.sum([table["pairwise"] for table in tables], axis=0)
+            return ScoreSlopes(sign * float(values.sum()), sign * single, sign * double)
+
+        return utility
+
+
+def less_distance(
+    data: TaggedSentences, scored: ScoreFunction, c2: float, centre: Floats
+) -> base.Objective:
+    """A function of scores less c2 times the squared distance to a centre, of the weights.
+
+    Weights are those of features and tags and then of transitions, ((features + L) * L,).
+    """
+    features = data.rows.shape[1]
+    columns = csr_array(data.rows.T)
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        both = weights.reshape(-1, data.kinds)
+        moved = weights - centre
+        found = scored(data.rows @ both[:features], both[features:])
+        slopes = np.concatenate((columns @ found.unary, found.pairwise)).ravel()
+        return found.value - c2 * float(moved @ moved), slopes - 2 * c2 * moved
+
+    return objective
 
 
 @register
@@ -261,60 +344,36 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         classes = np.array(sorted_labels(chain(*tags)))
         names = feature_names(sentences, least)
         start = self._start(names, classes)
-        self.classes_, self.feature_names_ = classes, names
+        self.classes_ = classes
+        self.feature_names_ = names
         self.positive_ = positive_tag(
             where, classes.tolist(), chain(*tags), self.pos_label, self._given_loss()
         )
         loss = self._loss()
-        sign = 1.0 if loss.kind == "utility" else -1.0
-        rows, lengths = feature_matrix(sentences, names), Lengths([*map(len, sentences)])
-        indices: Ints = np.searchsorted(classes, np.array([*chain(*tags)]))
-        references = [loss.alphabet.decode(row) for row in lengths.split(indices)]
-        columns, at = csr_array(rows.T), np.arange(len(indices))
-        after = np.setdiff1d(at, lengths.begins)  # positions that are not the first of a sentence
-        moves = indices[after - 1], indices[after]
-
-        def likelihood(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
-            """The log-likelihood of the tags, and its derivatives for both tables."""
-            log_partition, single, double = chain_marginals(unary, pairwise, lengths)
-            score = unary[at, indices].sum() + pairwise[moves].sum()
-            single, double = -single, -double
-            single[at, indices] += 1.0
-            np.add.at(double, moves, 1.0)
-            return float(score) - log_partition, single, double
-
-        def utility(unary: Floats, pairwise: Floats) -> tuple[float, Floats, Floats]:
-            """The sum of E[utility(Z, y)], that of the loss with its tapes exchanged."""
-            models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
-            values, slopes = value_and_gradient_many(loss.swapped, references, models)
-            tables: list[Any] = list(slopes)
-            single = np.concatenate([table["unary"] for table in tables])
-            double = np.sum([table["pairwise"] for table in tables], axis=0)
-            return sign * float(values.sum()), sign * single, sign * double
-
-        def less(scored: Any, c2: float, centre: Any) -> base.Objective:
-            """The function less c2 times the squared distance to a centre, of the weights."""
-
-            def objective(weights: Floats) -> tuple[float, Floats]:
-                both, moved = weights.reshape(-1, len(classes)), weights - centre
-                value, single, double = scored(rows @ both[: len(names)], both[len(names) :])
-                slopes = np.concatenate((columns @ single, double)).ravel()
-                return value - c2 * float(moved @ moved), slopes - 2 * c2 * moved
-
-            return objective
-
-        end = likely = base.maximize(less(likelihood, c2, 0.0), start, steps, tol=1e-4)
+        data = TaggedSentences(
+            feature_matrix(sentences, names),
+            Lengths([*map(len, sentences)]),
+            np.searchsorted(classes, np.array([*chain(*tags)])),
+            len(classes),
+        )
+        likelihood = less_distance(data, data.log_likelihood, c2, np.zeros(len(start)))
+        likely = base.maximize(likelihood, start, steps, tol=1e-4)
         self.log_likelihood_ = likely.fun + c2 * float(likely.x @ likely.x)
-        self.expected_values_, self.n_iter_ = list[float](), [int(likely.nit)]
+        self.expected_values_ = list[float]()
+        self.n_iter_ = [int(likely.nit)]
+        end = likely
         if more:
-            aim = less(utility, pull, likely.x)
-            end = base.maximize(aim, likely.x, more)
+            sign = 1.0 if loss.kind == "utility" else -1.0
+            utility = less_distance(data, data.expected_utility(loss), pull, likely.x)
+            end = base.maximize(utility, likely.x, more)
             moved = end.x - likely.x
-            values = aim(likely.x)[0], end.fun + pull * float(moved @ moved)
-            self.expected_values_ = [sign * value / len(tags) for value in values]
+            before = utility(likely.x)[0]
+            after = end.fun + pull * float(moved @ moved)
+            self.expected_values_ = [sign * value / len(tags) for value in (before, after)]
             self.n_iter_.append(int(end.nit))
-        both = end.x.reshape(-1, len(classes))
-        self.state_weights_, self.transition_weights_ = both[: len(names)], both[len(names) :]
+        weights = end.x.reshape(-1, len(classes))
+        self.state_weights_ = weights[: len(names)]
+        self.transition_weights_ = weights[len(names) :]
         return self
 
     def _start(self, names: list[str], classes: NDArray[Any]) -> Floats:
@@ -336,12 +395,13 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def _loss(self) -> Loss:
         """The loss whose k-th label stands for the k-th tag."""
-        loss, where = self._given_loss(), type(self).__name__
-        return over_classes(loss, self.classes_, where, getattr(self, "positive_", None))
+        positive = getattr(self, "positive_", None)
+        return over_classes(self._given_loss(), self.classes_, type(self).__name__, positive)
 
     def predict(self, X: Any) -> list[list[Any]]:
         """The tags of the greatest expected utility for each sentence."""
-        scores, loss = self._scores(X), self._loss()
+        scores = self._scores(X)
+        loss = self._loss()
         decided = decode_many(loss, models_of(*scores, loss.alphabet.labels))
         tags = dict(zip(loss.alphabet.labels, self.classes_.tolist(), strict=True))
         return [[tags[label] for label in decision.labels] for decision in decided]
@@ -358,7 +418,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """The probability of each tag at each position of each sentence, by tag."""
         scores = self._scores(X)
-        rows, names = scores[-1].split(chain_marginals(*scores)[1]), self.classes_.tolist()
+        rows = scores[-1].split(chain_marginals(*scores)[1])
+        names = self.classes_.tolist()
         return [[dict(zip(names, row, strict=True)) for row in table.tolist()] for table in rows]
 
     def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
@@ -372,8 +433,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
         predicted = self.predict(X)
-        lengths, where = [*map(len, predicted)], f"{type(self).__name__}.score"
-        return share_of_labels(predicted, checked_labels(y, lengths, where))
+        references = checked_labels(y, [*map(len, predicted)], f"{type(self).__name__}.score")
+        return share_of_labels(predicted, references)
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit any such tagger, unless its loss refuses them."""
@@ -383,7 +444,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         """Raises an InputError unless the weights are of these features and tags."""
         check_positive(getattr(self, "positive_", None), type(self).__name__, (None, 0, 1))
         if hasattr(self, "classes_"):
-            size, where = len(self.classes_), type(self).__name__
+            size = len(self.classes_)
+            where = type(self).__name__
             check_shape(self.state_weights_, (len(self.feature_names_), size), where)
             check_shape(self.transition_weights_, (size, size), where)
 

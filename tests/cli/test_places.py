@@ -28,9 +28,9 @@ WRITING = {
     "expect, plot": "expect hamming 01 --probs 0.5,0.5 --plot {}/x.svg",
     "score": "score hamming r.jsonl -o {}/x.csv",
     "score, plot": "score hamming r.jsonl --plot {}/x.svg",
-    "train": "train t.conll -o {}/x.npz",
-    "train, plot": "train t.csv -o m.npz --test t.csv --plot {}/x.svg",
-    "predict": "predict m.npz t.conll -o {}/x.conll",
+    "train": "train t.conll -o {}/x.skops",
+    "train, plot": "train t.csv -o m.skops --test t.csv --plot {}/x.svg",
+    "predict": "predict m.skops t.conll -o {}/x.conll",
     "demo": "demo -o {}/x",
 }
 

@@ -6,13 +6,13 @@ two), the first of them in the place of {} where there is one. ``< FILE`` is sta
 ``<<< TEXT`` is the same from a text.
 """
 
-import json
 import shlex
 
 import numpy as np
 import pytest
 
 from fsmeu.cli.failures import INTERRUPTED, OUR_FAULT
+from fsmeu.learning import DTAClassifier, save
 from tests.cli.conftest import write
 from tests.support.examples import X, Y, as_csv, as_npz
 from tests.support.nightly import mostly_nightly
@@ -199,7 +199,7 @@ score --input-format conll accuracy
 score --input-format conll
   fscore - <<< 'a 0 no' => decision, fscore | no
   accuracy one.txt --by-type => line 1 | column
-train t.csv -o m.npz
+train t.csv -o m.skops
   -c DTAClasifier => 'DTAClassifier'
   -c A -c B => --classifier | one
   --set templates=words => --set, DTAClassifier: a parameter must be
@@ -223,33 +223,33 @@ train t.csv -o m.npz
   --test t.csv --plot x.gif => png, pdf, svg
   --test t.csv --plot folder.png => must be a file
 train
-  fscor t.csv -o m.npz => 'fscore'
-  fscore jaccard t.csv -o m.npz => one loss and one FILE
-  fscore t.csv -o m.npz -c FOFOClassifier => it takes no loss
+  fscor t.csv -o m.skops => 'fscore'
+  fscore jaccard t.csv -o m.skops => one loss and one FILE
+  fscore t.csv -o m.skops -c FOFOClassifier => it takes no loss
   t.csv => --output
-  -o m.npz => FILE
-  t.conll -o m.npz -c FOFOClassifier => --classifier | tagger
+  -o m.skops => FILE
+  t.conll -o m.skops -c FOFOClassifier => --classifier | tagger
   /dev/zero -o /dev/null => at most
   /proc/self/mem -o m => svmlight file /proc/self/mem: the file cannot be read (Input/output error)
   t.csv -o m --label DIGITS => a column is one of 1 to 5
   gaps.svm -o m => at most 16,777,216 features | without gaps
 predict
-  none.npz t.csv => none.npz
+  none.skops t.csv => none.skops
   t.csv t.csv => save
-  blank.npz t.csv => trained
-train t.csv -o m.npz
+  blank.skops t.csv => trained
+train t.csv -o m.skops
   --label size => a, b, c, d, kind | size
   --test none.csv => none.csv
-train {} -o m.npz
+train {} -o m.skops
   none.csv => none.csv
   folder => folder
-train t.csv -o m.npz -c OFOClassifier
+train t.csv -o m.skops -c OFOClassifier
   --set steps=2 => 'step'
   --set gamma_scale=2 => a parameter must be one of
   --pos-label 7 => --pos-label must be one of the classes 0, 1 | 7
   --set pos_label=1 => --pos-label
   --set random_state=-1 => --set: random_state must be a whole number
-train -o m.npz -c FOFOClassifier
+train -o m.skops -c FOFOClassifier
   nan.npz => NaN
   table.npz => 1d array | (90, 2)
   two.npz --test narrow.npz => 4 features | 2 features
@@ -299,7 +299,6 @@ ARRAYS = {
     "narrow": (X[:, :2], Y),
     "gaps": (np.where(X > 1, np.nan, X), Y),
 }
-BLANK = {"format": "fsmeu estimator 1", "class": "DTAClassifier", "parameters": {}, "learned": {}}
 
 
 @pytest.fixture(scope="module")
@@ -310,7 +309,7 @@ def material(tmp_path_factory):
     for name, (rows, labels) in ARRAYS.items():
         as_npz(folder / f"{name}.npz", rows, labels)
     as_csv(folder / "t.csv")
-    np.savez(folder / "blank.npz", header=np.array(json.dumps(BLANK)))
+    save(DTAClassifier(), folder / "blank.skops")
     for name in ("folder", "folder.png"):
         (folder / name).mkdir()
     return folder

@@ -5,6 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 from seqeval import metrics
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
@@ -22,9 +23,9 @@ TRAIN, TEST = slice(0, 60), slice(60, 90)
 def model(fsmeu, tmp_path):
     """The file of a model, and where other files may go."""
     as_csv(tmp_path / "train.csv")
-    ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "m.npz")
+    ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "m.skops")
     assert ran.code == 0, ran.err
-    return tmp_path / "m.npz"
+    return tmp_path / "m.skops"
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -34,16 +35,27 @@ def test_there_and_back(fsmeu, tmp_path, ending):
     WRITERS[ending](test, X[TEST], Y[TEST])
     options = ["-c", "EUMClassifier", "--set", "random_state=0"]
     told = fsmeu(
-        "train", "jaccard", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json"
+        "train", "jaccard", train, "-o", tmp_path / "m.skops", *options, "--test", test, "--json"
     ).json
     assert (told["examples"], told["features"], told["positive"]) == (60, 4, int(Y[TRAIN].sum()))
     assert told["classes"] == [0, 1]
-    found = fsmeu("predict", tmp_path / "m.npz", test)
+    found = fsmeu("predict", tmp_path / "m.skops", test)
     assert found.code == 0
     z = np.array([int(line) for line in found.out.split()])
     assert told["test"]["F1"] == pytest.approx(f1_score(Y[TEST], z), abs=1e-9)
     assert told["test"]["jaccard"] == pytest.approx(jaccard_score(Y[TEST], z), abs=1e-9)
     assert f"F1 {f1_score(Y[TEST], z):.4f}" in found.err
+
+
+def test_any_estimator_of_scikit_learn_may_be_inside(fsmeu, tmp_path):
+    as_csv(tmp_path / "t.csv")
+    forest = ["estimator=RandomForestClassifier", "estimator__n_estimators=5"]
+    options = [word for one in forest for word in ("--set", one)]
+    ran = fsmeu("train", tmp_path / "t.csv", "-o", tmp_path / "m.skops", *options)
+    assert ran.code == 0, ran.err
+    told = fsmeu("predict", tmp_path / "m.skops", tmp_path / "t.csv", "--probabilities", "--json")
+    other = RandomForestClassifier(5, random_state=0).fit(X, Y)
+    assert told.json["probabilities"] == pytest.approx(other.predict_proba(X)[:, 1])
 
 
 def test_probabilities_and_files_without_labels(fsmeu, model, tmp_path):
@@ -62,9 +74,9 @@ def test_columns_texts_and_tables(fsmeu, keep, tmp_path):
     rows = zip(np.array(["ham", "spam"])[Y], X, strict=True)
     file = keep("t.tsv", "kind\ta\tb\n" + "\n".join(f"{y}\t{x[0]}\t{x[1]}" for y, x in rows))
     for label in ("kind", "1"):
-        ran = fsmeu("train", file, "--label", label, "-o", tmp_path / "m.npz")
+        ran = fsmeu("train", file, "--label", label, "-o", tmp_path / "m.skops")
         assert (ran.code, "ham, spam" in ran.out) == (0, True)
-    ran = fsmeu("predict", tmp_path / "m.npz", file, "--label", "kind", "-o", tmp_path / "z.txt")
+    ran = fsmeu("predict", tmp_path / "m.skops", file, "--label", "kind", "-o", tmp_path / "z.txt")
     assert set((tmp_path / "z.txt").read_text().split()) == {"ham", "spam"}
     assert "F1" in ran.out
 
@@ -73,29 +85,29 @@ def test_several_labels(fsmeu, tmp_path):
     table = np.stack([Y, X[:, 0] > 0], axis=1).astype(int)
     np.savez(tmp_path / "t.npz", X=X, y=table)
     options = ["-c", "ExampleWiseClassifier", "--test", tmp_path / "t.npz", "--json"]
-    told = fsmeu("train", tmp_path / "t.npz", "-o", tmp_path / "m.npz", *options).json
+    told = fsmeu("train", tmp_path / "t.npz", "-o", tmp_path / "m.skops", *options).json
     assert told["positive"] == table.sum(axis=0).tolist()
-    data = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.npz", "--json").json
+    data = fsmeu("predict", tmp_path / "m.skops", tmp_path / "t.npz", "--json").json
     both = (np.array(data["classes"]) & table).sum(axis=1)
     sizes = (np.array(data["classes"]) + table).sum(axis=1)
     f_one = np.where(sizes > 0, 2 * both / np.maximum(sizes, 1), 1.0)
     assert told["test"]["fscore"] == pytest.approx(f_one.mean(), abs=1e-12)
-    lines = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.npz").out.splitlines()
+    lines = fsmeu("predict", tmp_path / "m.skops", tmp_path / "t.npz").out.splitlines()
     assert lines == ["\t".join(map(str, row)) for row in data["classes"]]
 
 
 def test_parameters(fsmeu, tmp_path, model):
     def made(options):
-        ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options.split())
+        ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.skops", *options.split())
         assert ran.code == 0, ran.err
-        return load(tmp_path / "p.npz")
+        return load(tmp_path / "p.skops")
 
     loss, estimator = "-p beta=2", "--set estimator=LogisticRegression"
     one = made(
         f"{loss} {estimator} --set estimator__C=0.25 --set calibration=sigmoid --set folds=3"
     )
     assert (one.loss_.params["beta"], one.estimator.C, one.folds) == (2, 0.25, 3)
-    assert one.calibration_["kind"] == "sigmoid"
+    assert one.estimator_.method == "sigmoid"
     one = made("-c EUMClassifier --set estimator=FOFOClassifier --set estimator__step=0.5")
     assert one.estimator.step == 0.5
 
@@ -116,7 +128,7 @@ def test_examples_of_another_kind(fsmeu, tmp_path, model):
 
 def test_features_that_count_from_zero(fsmeu, tmp_path):
     as_svmlight(tmp_path / "t.svm", zero_based=True)
-    command = ["train", tmp_path / "t.svm", "-o", tmp_path / "m.npz"]
+    command = ["train", tmp_path / "t.svm", "-o", tmp_path / "m.skops"]
     fsmeu(*command).is_refused("--input-format svmlight0")
     assert fsmeu(*command, "--input-format", "svmlight0", "--json").json["features"] == 4
 
@@ -159,7 +171,7 @@ def test_files_of_examples(fsmeu, keep, tmp_path, name):
         np.savez(path, **content)
     else:
         keep(name, content)
-    fsmeu("train", path, "-o", tmp_path / "m.npz").is_refused(*parts)
+    fsmeu("train", path, "-o", tmp_path / "m.skops").is_refused(*parts)
 
 
 def f_two(y, z):
@@ -191,12 +203,12 @@ def test_plots_of_decisions(fsmeu, tmp_path, words, measure, monkeypatch):
     monkeypatch.setattr(models, "plot_threshold", plot)
     as_csv(tmp_path / "a.csv", X[TRAIN], Y[TRAIN])
     as_csv(tmp_path / "b.csv", X[TEST], Y[TEST])
-    command = ["train", "-c", *words.split(), tmp_path / "a.csv", "-o", tmp_path / "m.npz"]
+    command = ["train", "-c", *words.split(), tmp_path / "a.csv", "-o", tmp_path / "m.skops"]
     command += ["--test", tmp_path / "b.csv"]
     ran = fsmeu(*command, "--plot", tmp_path / "t.png")
     assert ran.code == 0, ran.err
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
-    found = fsmeu("predict", tmp_path / "m.npz", tmp_path / "b.csv", "--plot", tmp_path / "t.svg")
+    found = fsmeu("predict", tmp_path / "m.skops", tmp_path / "b.csv", "--plot", tmp_path / "t.svg")
     value = measure(Y[TEST], np.array([int(line) for line in found.out.split()]))
     shown = [axes.lines[1].get_ydata()[0] for axes in drawn]
     assert shown == pytest.approx([value, value], abs=1e-12)
@@ -214,7 +226,7 @@ def test_plots_need_labels(fsmeu, model, tmp_path):
     ):
         options = [
             "-o",
-            tmp_path / "x.npz",
+            tmp_path / "x.skops",
             "--test",
             tmp_path / file,
             "--plot",
@@ -243,7 +255,7 @@ ONLINE = {
 def test_online_learners_are_measured_before_labels_are_used(fsmeu, files, words):
     """On the file to train with, example by example; on the file to test with, at the end."""
     settings, measure = ONLINE[words]
-    command = ["train", files / "train.csv", "-o", files / "m.npz", "-c", *words.split()]
+    command = ["train", files / "train.csv", "-o", files / "m.skops", "-c", *words.split()]
     found = fsmeu(*command, "--test", files / "test.csv", "--json").json
     labels = Y[TRAIN].tolist()
     predicted, threshold, weights = transcript.fofo(X[TRAIN], labels, **settings)
@@ -255,7 +267,7 @@ def test_online_learners_are_measured_before_labels_are_used(fsmeu, files, words
     shown = fsmeu(*command)
     assert f"online {measure}" in shown.out
     assert f"{score(labels, predicted):.4f}" in shown.out
-    saved = load(files / "m.npz")
+    saved = load(files / "m.skops")
     assert isinstance(saved, FOFOClassifier)
     assert saved.predict(X[TEST]).tolist() == decided.astype(int).tolist()
 
@@ -282,7 +294,7 @@ def folder(fsmeu, tmp_path_factory):
         "conll",
         folder / "train.txt",
         "-o",
-        folder / "m.npz",
+        folder / "m.skops",
         *FEW,
     ]
     told = fsmeu(*command, "--test", folder / "train.txt", "--json").json
@@ -296,7 +308,7 @@ def test_predict_and_eval(fsmeu, folder):
     """The tagged file has the given tags and the predicted ones; seqeval agrees on their F1."""
     test = folder / "test.txt"
     test.write_text("the DT B-NP\nfish NN I-NP\nsat VBD B-NP\n\na DT B-NP\ncat NN I-NP\n")
-    ran = fsmeu("predict", folder / "m.npz", test, "-o", folder / "z.txt")
+    ran = fsmeu("predict", folder / "m.skops", test, "-o", folder / "z.txt")
     assert ran.code == 0, ran.err
     blocks = (folder / "z.txt").read_text().strip().split("\n\n")
     rows = [[line.split() for line in block.splitlines()] for block in blocks]
@@ -332,18 +344,18 @@ def test_predict_and_eval(fsmeu, folder):
 
 def test_predict_without_tags(fsmeu, folder):
     text = "the DT\ncat NN\n\nfish NN\n"
-    ran = fsmeu("predict", folder / "m.npz", "-", "--beam", "1", stdin=text)
+    ran = fsmeu("predict", folder / "m.skops", "-", "--beam", "1", stdin=text)
     assert [line.split()[:2] for line in ran.out.splitlines()] == [
         line.split() for line in text.splitlines()
     ]
-    told = fsmeu("predict", folder / "m.npz", "-", "--json", stdin=text).json
+    told = fsmeu("predict", folder / "m.skops", "-", "--json", stdin=text).json
     assert told["measures"] is None
     assert [len(one) for one in told["tags"]] == [2, 1]
 
 
 def test_predict_in_a_process_of_its_own(folder):
     """Nothing but the file says that it holds a tagger."""
-    command = [*PROGRAM, "predict", str(folder / "m.npz"), "-"]
+    command = [*PROGRAM, "predict", str(folder / "m.skops"), "-"]
     ran = subprocess.run(command, input=b"the DT\ncat NN\n", capture_output=True, check=True)
     assert [line.split()[:2] for line in ran.stdout.splitlines()] == [
         [b"the", b"DT"],
@@ -353,7 +365,7 @@ def test_predict_in_a_process_of_its_own(folder):
 
 def test_plain_labels_and_templates_of_ones_own(fsmeu, keep, tmp_path):
     """Labels that are no chunk tags: Hamming loss, left to right; a word and its label."""
-    text, model = keep("t.txt", "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6), tmp_path / "m.npz"
+    text, model = keep("t.txt", "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6), tmp_path / "m.skops"
     mine = keep("mine", "word\nword[-1]\ncross word\n")
     options = ["--set", f"templates={mine}", *FEW, "--set", "learner=perceptron", "--json"]
     told = fsmeu("train", "--input-format", "conll", text, "-o", model, *options).json
@@ -362,4 +374,4 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, keep, tmp_path):
 
 
 def test_other_columns_than_in_training_are_refused(fsmeu, folder, keep):
-    fsmeu("predict", folder / "m.npz", keep("t.txt", "a b c d e\n")).is_refused("2 columns")
+    fsmeu("predict", folder / "m.skops", keep("t.txt", "a b c d e\n")).is_refused("2 columns")

@@ -26,7 +26,7 @@ def mutated(name, content, others, draw):
         return _spliced(content, others, draw, _ANY)
     if name.endswith(".gz"):
         return gzip.compress(mutated(name[:-3], gzip.decompress(content), others, draw), 1)
-    if name.endswith(".npz"):
+    if name.endswith((".npz", ".skops")):
         return _archive(content, others, draw)
     if ".json" in name and draw.random() < 0.7:
         lines = content.decode().splitlines() if name.endswith("l") else [content.decode()]
@@ -95,31 +95,37 @@ def _archive(content, others, draw):
     """An archive one of whose members is changed."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    head = "header.npy" in members and draw.random() < 0.6
-    name = "header.npy" if head else draw.choice(list(members))
-    array, kind, file = np.load(io.BytesIO(members[name])), draw.randrange(8), io.BytesIO()
+        comment = archive.comment
+    head = "schema.json" in members and draw.random() < 0.6
+    name = "schema.json" if head else draw.choice(list(members))
+    kind, file = draw.randrange(8), io.BytesIO()
     if kind == 0:
         del members[name]
     elif kind == 1:
         members[name] = _spliced(members[name], others, draw, _ANY)
-    elif name == "header.npy" and kind < 7:
-        members[name] = _saved(np.array(_json(str(array), draw)))
+    elif name == "schema.json":
+        members[name] = _json(members[name], draw).encode("utf-8", "surrogatepass")
     elif kind == 2:
         words = {"descr": draw.choice(_KINDS), "fortran_order": draw.random() < 0.5}
         np.lib.format.write_array_header_1_0(file, {**words, "shape": draw.choice(_SHAPES)})
         members[name] = file.getvalue() + bytes(draw.choice([0, 8, 64]))
     else:
-        members[name] = _saved(_array(array, draw))
+        members[name] = _saved(_array(np.load(io.BytesIO(members[name])), draw))
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", draw.choice([0, 8, 8, 8, 8, 8, 8, 12])) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
+        archive.comment = comment
     return file.getvalue()
 
 
 def _array(array, draw):
     """An array of another shape, type or content."""
     kind, changed = array.dtype.kind, np.array(array)
+    if array.dtype.names and array.size and draw.random() < 0.8:  # the nodes of a tree
+        row = changed[draw.randrange(array.size)]
+        row[draw.choice(array.dtype.names)] = draw.choice([-1, 0, 1, 2, 5, 100, 2**30])
+        return changed
     match draw.randrange(6):
         case 0:
             return np.full(draw.choice(_SMALL), draw.choice([0, np.nan, 1e300]))

@@ -1,12 +1,15 @@
 """Every reader of fsmeu, and good files for it."""
 
 import gzip
+import io
 import json
+import zipfile
 from contextlib import suppress
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -129,13 +132,17 @@ def seeds(folder):
     texts["examples"] |= rows | {"zeros.csv.gz": zeros, "zeros.npz": bytes_as_doubles}
     texts["corpus"] |= {"zeros.jsonl.gz": zeros}
     texts["sentences"] |= {"zeros.txt.gz": zeros}
+    zeros_of_schema = io.BytesIO()
+    with zipfile.ZipFile(zeros_of_schema, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b" " * 300_000_000, compresslevel=1)
+        archive.comment = b"fsmeu estimator 2"
     return texts | {
         "loss": grammars,
         "check": grammars,
         "model": {f"{k}.json": json.dumps(m).encode() for k, m in enumerate(models)}
         | {"zeros.json.gz": zeros},
         "constraint": {"a.regex": b"0* (1 0 | 0 1)+ 1? 0{2,3}", "a.fst": image},
-        "estimator": _saved(folder, _classifiers()) | {"zeros.npz": bytes_as_doubles},
+        "estimator": _saved(folder, _classifiers()) | {"zeros.skops": zeros_of_schema.getvalue()},
         "tagger": _saved(folder, _taggers()),
         "checkpoint": _checkpoint(folder),
         "resumed": {"a.out": b'{"record": 1, "z": [0]}\n{"record": 2, "z": [1]}\n'},
@@ -154,18 +161,20 @@ def _models():
 
 def _classifiers():
     pipe = make_pipeline(StandardScaler(), LogisticRegression())
-    made = [learning.DTAClassifier("fscore", pipe), DEEP, *ONLINE, *(WITHIN[k] for k in (0, 1, 4))]
-    fitted = {f"{k}.npz": clone(one).fit(X, Y) for k, one in enumerate(made)}
+    trees = [RandomForestClassifier(2, random_state=0), GradientBoostingClassifier(n_estimators=2)]
+    made = [learning.DTAClassifier("fscore", inner) for inner in (pipe, *trees)]
+    made += [DEEP, *ONLINE, *(WITHIN[k] for k in (0, 1, 4))]
+    fitted = {f"{k}.skops": clone(one).fit(X, Y) for k, one in enumerate(made)}
     rows = learning.ExampleWiseClassifier(estimator=LogisticRegression())
-    return fitted | {"rows.npz": rows.fit(X, np.stack([Y, 1 - Y, Y], axis=1))}
+    return fitted | {"rows.skops": rows.fit(X, np.stack([Y, 1 - Y, Y], axis=1))}
 
 
 def _taggers():
     field = learning.MaxExpectedUtilityTagger(likelihood_iterations=3, utility_iterations=1)
-    made = {"field.npz": field.fit(WORDS, TAGS), "searn.npz": Searn(**SEARN).fit(WORDS, TAGS)}
+    made = {"field.skops": field.fit(WORDS, TAGS), "searn.skops": Searn(**SEARN).fit(WORDS, TAGS)}
     for space in ("word-at-a-time", "chunk-at-a-time"):
         searn = Searn(**{**SEARN, "loss": "chunk_fscore", "space": space})
-        made[f"columns {space}.npz"] = ColumnTagger(searn=searn, bits=8).fit(ROWS, TAGS)
+        made[f"columns {space}.skops"] = ColumnTagger(searn=searn, bits=8).fit(ROWS, TAGS)
     return made
 
 
@@ -177,7 +186,7 @@ def _saved(folder, made):
 
 def _checkpoint(folder):
     """The state after the first of two iterations."""
-    path, held = folder / "checkpoint.npz", []
+    path, held = folder / "checkpoint.skops", []
     made = Searn(**SEARN, checkpoint=str(path))
     made.fit(WORDS, TAGS, on_iteration=lambda k, _: held.append(path.read_bytes()))
-    return {"checkpoint.npz": held[0]}
+    return {"checkpoint.skops": held[0]}

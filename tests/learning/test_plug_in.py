@@ -9,14 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, hamming_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedKFold,
+    cross_val_predict,
+    train_test_split,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -115,14 +120,43 @@ def test_eum_uses_rows_that_the_estimator_has_not_seen():
 
 @pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB(), LinearSVC()])
-def test_calibration_is_that_of_scikit_learn(kind, estimator):
+@pytest.mark.parametrize("weights", [None, 1 + (np.arange(len(Y)) % 3.0)])
+def test_calibration(kind, estimator, weights):
+    """A map of scores in cross-validation: isotonic, or a logistic regression on soft labels."""
+    made = DTAClassifier(estimator=estimator, calibration=kind, folds=4).fit(X, Y, weights)
+    method = "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
+    how = {"params": {} if weights is None else {"sample_weight": weights}}
     parts = StratifiedKFold(4, shuffle=True, random_state=0)
-    other = CalibratedClassifierCV(estimator, method=kind, cv=parts, ensemble=False).fit(X, Y)
-    made = DTAClassifier(estimator=estimator, calibration=kind, folds=4).fit(X, Y)
-    assert made.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=2e-4)
+    seen = cross_val_predict(estimator, X, Y, cv=parts, method=method, **how)
+    fitted = clone(estimator).fit(X, Y, **how["params"])
+    new = getattr(fitted, method)(X)
+    seen, new = (np.reshape(scores, (len(Y), -1))[:, -1] for scores in (seen, new))
+    w = np.ones(len(Y)) if weights is None else weights
+    if kind == "isotonic":
+        wanted = IsotonicRegression(out_of_bounds="clip").fit(seen, Y, w).predict(new)
+    else:
+        soft = np.where(Y > 0, 1 - 1 / (w @ Y + 2), 1 / (w @ (1 - Y) + 2))
+        twice = np.append(w * soft, w * (1 - soft))  # each is positive by so much, and negative
+        line = LogisticRegression(C=np.inf, tol=1e-9, max_iter=1000)
+        line.fit(np.tile(seen, 2)[:, None], np.repeat([1, 0], len(Y)), twice)
+        wanted = line.predict_proba(new[:, None])[:, 1]
+    assert made.predict_proba(X)[:, 1] == pytest.approx(wanted, abs=2e-4)
 
 
-@pytest.mark.parametrize("made", [DTAClassifier(), EUMClassifier(random_state=0)])
+def test_few_positives_are_in_both_parts():
+    """Of three among a thousand and a share of .1, scikit-learn would hold out none."""
+    positive = np.arange(1000.0) < 3
+    seen, unseen = held_out_parts(positive.astype(float), 0.1, 0)
+    assert (positive[seen].sum(), positive[unseen].sum()) == (2, 1)
+    _, other = train_test_split(positive, test_size=0.1, stratify=positive, random_state=0)
+    assert other.sum() == 0
+
+
+@pytest.mark.parametrize(
+    "made",
+    [DTAClassifier(), EUMClassifier(random_state=0), DTAClassifier(calibration="isotonic")],
+)
+@pytest.mark.filterwarnings("error")
 def test_weights_reach_the_estimator_of_a_pipeline(made):
     made.set_params(estimator=make_pipeline(StandardScaler(), LogisticRegression()))
     even = made.fit(X, Y, sample_weight=np.ones(len(Y))).predict_proba(X)
@@ -228,8 +262,8 @@ def test_frames(kind, tmp_path):
         made.predict(frame[["text"]])
     plain = OUTER[kind](make_pipeline(StandardScaler(), LogisticRegression()))
     assert right(plain, frame[["size"]])
-    save(plain, tmp_path / "frames.npz")
-    again = load(tmp_path / "frames.npz").predict(frame[["size"]])
+    save(plain, tmp_path / "frames.skops")
+    again = load(tmp_path / "frames.skops").predict(frame[["size"]])
     assert again.tolist() == plain.predict(frame[["size"]]).tolist()
 
 

@@ -147,8 +147,8 @@ def test_weights_count_in_the_share_of_training():
 
 def test_prior_is_copied_and_saved(tmp_path):
     made = clone(DTAClassifier(prior="estimate")).fit(TRAIN, LABELS)
-    save(made, tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
+    save(made, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
     assert again.prior == "estimate"
     assert again.training_prior_ == made.training_prior_
 

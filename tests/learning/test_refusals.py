@@ -155,6 +155,6 @@ def test_a_saved_space_of_another_type(space, tmp_path):
         ColumnTagger(searn=few("left-to-right"), bits=8).fit(ROWS, TAGS),
     ):
         getattr(made, "searn_", made).space_ = space
-        save(made, tmp_path / "m.npz")
+        save(made, tmp_path / "m.skops")
         with pytest.raises(InputError, match="the file is damaged"):
-            load(tmp_path / "m.npz")
+            load(tmp_path / "m.skops")

@@ -86,8 +86,8 @@ def test_the_engine_is_the_one_that_is_asked_for(monkeypatch):
 
 def test_a_file_keeps_the_engine(tmp_path):
     made = few("word-at-a-time").set_params(engine="openfst").fit(X, TAGS)
-    save(made, tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
+    save(made, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
     assert again.engine == "openfst"
     assert again.predict(X) == made.predict(X)
 

@@ -250,7 +250,7 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
     """The same weights as without the interruption; another file of other data is refused."""
     X, y = sums
     how = {"folds": 2, "iterations": 3}
-    held = {"checkpoint": str(tmp_path / "state.npz"), **how}
+    held = {"checkpoint": str(tmp_path / "state.skops"), **how}
 
     def killed(number, _):
         if number == 2:

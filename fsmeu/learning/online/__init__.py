@@ -33,14 +33,32 @@ from fsmeu.models.checks import check_shape
 ONLINE_WEIGHTS = 1 << 27  # classifiers times features: 1 GB, and as much for the mean of weights
 
 LOGISTIC, OFO, FOFO = 0, 1, 2  # the learners
-# Places of ``state_``: weights of examples, the number of examples, and a, b, c of the measure.
-TRUE_POSITIVE, PREDICTED, POSITIVE, TOTAL, SEEN, GAIN, KNOWN, MATCHED = range(8)
-# Of FOFO: the threshold, its average in the stage, the first of the stage; radius and step length
-# of the stage, steps done; the number of the stage, of all stages, of the steps of a stage.
-THETA, MEAN, START, RADIUS, GAMMA, DONE, STAGE, STAGES, LENGTH = range(8, 17)
-# Examples of the next plan; whether plans follow each other; whether one may begin now; what steps
-# are multiplied by (0: automatic); whether it predicts with THETA, not MEAN.
-HORIZON, DOUBLES, OPEN, SCALE, LAST = range(17, 22)
+_STATE_FIELDS = (
+    "true_positive",  # the weight of positives that were predicted
+    "predicted",  # that of all predicted positives
+    "positive",  # that of all positives
+    "total",  # that of all examples
+    "seen",  # how many examples these were
+    "hit_gain",  # a of the measure
+    "positive_share",  # b
+    "hit_share",  # c
+    "threshold",  # of FOFO, as all that follows
+    "mean_threshold",  # over the stage
+    "start",  # the threshold at the beginning of the stage
+    "radius",  # how far from there it may go
+    "gamma",  # the length of steps
+    "done",  # steps of the stage so far
+    "stage",  # its number, from 1
+    "stages",  # how many are planned
+    "length",  # steps of a stage
+    "horizon",  # examples of the next plan
+    "repeats",  # whether plans follow each other
+    "may_plan",  # whether one may begin now
+    "scale",  # what steps are multiplied by; 0 is automatic
+    "uses_last",  # whether the last threshold predicts, not the mean
+)
+STATE = np.dtype([(name, np.float64) for name in _STATE_FIELDS])
+"""What a learner remembers beside weights."""
 
 FIRST_HORIZON = 1024
 MEANS = {"False": 0, "True": 1, "suffix": 2}  # vectors that the mean of weights needs, by average
@@ -67,9 +85,9 @@ def skipped(seen: float) -> float:
 def threshold(kind: int, state: Any) -> Any:
     """The probability from which on a learner predicts a positive: of one without a rule, 1/2."""
     if kind == FOFO:  # the average threshold of the stage (Algorithm 2, line 6), or the last
-        return state[THETA] if state[LAST] else state[MEAN]
-    below = state[KNOWN] * state[POSITIVE] + state[PREDICTED] if kind == OFO else 0.0
-    return state[TRUE_POSITIVE] / below if below > 0.0 else 0.0 if kind == OFO else 0.5
+        return state["threshold"] if state["uses_last"] else state["mean_threshold"]
+    below = state["positive_share"] * state["positive"] + state["predicted"] if kind == OFO else 0.0
+    return state["true_positive"] / below if below > 0.0 else 0.0 if kind == OFO else 0.5
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,7 +101,7 @@ class OnlineClassifier(base.LogisticClassifier):
         classes_, pos_label_: both classes, sorted; the positive one.
         weights_: those of the positive class, (1, features + 1), the last for the intercept.
         delays_: what makes their mean over time (``kernels.run``), (0, 1 or 2, features + 1).
-        state_: what else the learner remembers, by the places that this module names.
+        state_: what else the learner remembers, one record of ``STATE``, (1,).
     """
 
     _kind: ClassVar[int]
@@ -125,26 +143,28 @@ class OnlineClassifier(base.LogisticClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example, (examples,)."""
-        return self._named(self._sign * self.decision_function(X) >= 0.0)
+        return self._named(self.decision_function(X) * self._sign >= 0.0)
 
     def decision_function(self, X: Any) -> Floats:
         """The probability of the positive class less the threshold, (examples,).
 
         It is negated where the positive class is not ``classes_[1]``, whose scores these are.
         """
-        p = expit(self._sign * super().decision_function(X))
+        p = expit(super().decision_function(X) * self._sign)
         return np.asarray(self._sign * (p - self.threshold_))
 
     @property
     def threshold_(self) -> float:
         """The probability from which on an example is predicted positive."""
-        return float(threshold(self._kind, self.state_))
+        return float(threshold(self._kind, self.state_[0]))
 
     @property
     def score_(self) -> float:
         """The measure of all predictions that were made before labels; 0 where it is 0/0."""
-        counts = self.state_[[TRUE_POSITIVE, PREDICTED, POSITIVE]]
-        return float(values_of(self.state_[GAIN : MATCHED + 1], *counts))
+        state = self.state_[0]
+        numbers = state["hit_gain"], state["positive_share"], state["hit_share"]
+        counts = state["true_positive"], state["predicted"], state["positive"]
+        return float(values_of(numbers, *counts))
 
     @property
     def measure_name(self) -> str:
@@ -154,7 +174,7 @@ class OnlineClassifier(base.LogisticClassifier):
     @property
     def seen_(self) -> int:
         """The number of examples it has learned from."""
-        return int(self.state_[SEEN])
+        return int(self.state_["seen"][0])
 
     @property
     def coef_(self) -> Floats:
@@ -170,7 +190,7 @@ class OnlineClassifier(base.LogisticClassifier):
         """The weights, or their mean over time, (1, features + 1)."""
         if not len(self.delays_):
             return self.weights_
-        seen = float(self.state_[SEEN])
+        seen = float(self.state_["seen"][0])
         left = skipped(seen) if len(self.delays_) > 1 else 0.0
         return np.asarray(self.weights_ + self.delays_[:1] / max(seen - left, 1.0))
 
@@ -181,8 +201,9 @@ class OnlineClassifier(base.LogisticClassifier):
             where, wide = type(self).__name__, self.n_features_in_ + 1
             check_shape(self.weights_, (1, wide), where)
             check_shape(self.delays_, (len(self.delays_), wide), where)
-            least = LAST + 1 if self._kind == FOFO else MATCHED + 1
-            check_shape(self.state_, (max(len(self.state_), least),), where)
+            check_shape(self.state_, (1,), where)
+            if self.state_.dtype != STATE:
+                raise InputError(where, "state_ must have its fields", given=self.state_.dtype)
 
     def _begin(self, features: int, horizon: int | None) -> None:
         """Checks the parameters and forgets everything; the horizon is the number of examples."""
@@ -200,8 +221,8 @@ class OnlineClassifier(base.LogisticClassifier):
             raise SizeLimitError(where, must, given=f"{features + 1:,}")
         self.weights_: Floats = np.zeros((1, features + 1))
         self.delays_: Floats = np.zeros((means, features + 1))
-        self.state_: Floats = np.zeros(LAST + 1)
-        self.state_[GAIN : MATCHED + 1] = coefficients(self.measure, beta)
+        self.state_: NDArray[np.void] = np.zeros(1, STATE)
+        self.state_[["hit_gain", "positive_share", "hit_share"]] = coefficients(self.measure, beta)
 
     def _learn(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, fresh: bool = False
@@ -217,7 +238,7 @@ class OnlineClassifier(base.LogisticClassifier):
         settings = (float(bool(self.fit_intercept)), float(self.step), self.schedule == "sqrt")
         learned = (self._kind, self.state_, self.weights_, self.delays_, settings)
         predicted, probabilities = kernels.run(*learned, _flat(rows), positive, weights)
-        parts = probabilities[weights != 0.0], self.weights_, self.state_
+        parts = probabilities[weights != 0.0], self.weights_, self.state_.view(np.float64)
         if not all(np.isfinite(part).all() for part in parts):
             must = "weights and their products with rows must stay finite"
             remedy = "Scale the features, or give a smaller step"
@@ -306,7 +327,7 @@ class FOFOClassifier(OnlineClassifier):
     @property
     def stage_(self) -> tuple[int, int]:
         """The number of the present stage, from 1, and of all stages that are planned."""
-        return int(self.state_[STAGE]), int(self.state_[STAGES])
+        return int(self.state_["stage"][0]), int(self.state_["stages"][0])
 
     def _begin(self, features: int, horizon: int | None) -> None:
         super()._begin(features, horizon)
@@ -318,5 +339,8 @@ class FOFOClassifier(OnlineClassifier):
             0.0 if scale == "auto" else base.check_real(where, "gamma_scale", scale, must, above)
         )
         last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
-        plan = (horizon or FIRST_HORIZON, horizon is None, 1.0)
-        self.state_[[HORIZON, DOUBLES, OPEN, SCALE, LAST]] = *plan, scale, last
+        self.state_["horizon"] = horizon or FIRST_HORIZON
+        self.state_["repeats"] = horizon is None
+        self.state_["may_plan"] = True
+        self.state_["scale"] = scale
+        self.state_["uses_last"] = last

@@ -17,42 +17,48 @@ from fsmeu.learning import online as at
 @jit_helper
 def _ends(state):
     """Whether the stage is over and another follows."""
-    more = state[at.STAGE] < state[at.STAGES] or state[at.OPEN] > 0.0
-    return more and state[at.DONE] >= state[at.LENGTH]
+    more = state["stage"] < state["stages"] or state["may_plan"] > 0.0
+    return more and state["done"] >= state["length"]
 
 
 @jit_helper
 def _learn_fofo(state, probability, weight):
     """Lines 12 to 15 of Algorithm 2; a stage begins as in Algorithm 1 where the last is over."""
-    top = 1.0 / (1.0 + state[at.KNOWN])
+    top = 1.0 / (1.0 + state["positive_share"])
     if _ends(state):
-        if state[at.STAGE] >= state[at.STAGES]:
-            horizon = max(state[at.HORIZON], 2.0)
+        if state["stage"] >= state["stages"]:
+            horizon = max(state["horizon"], 2.0)
             stages = math.floor(0.5 * math.log2(2.0 * horizon / math.log2(horizon))) - 1.0
-            state[at.STAGES], state[at.STAGE] = max(stages, 1.0), 0.0
-            state[at.RADIUS] = 2.0 * top
-            state[at.HORIZON], state[at.OPEN] = 2.0 * horizon, state[at.DOUBLES]
-            state[at.LENGTH] = math.floor(horizon / state[at.STAGES])
-        state[at.STAGE] += 1.0
-        state[at.RADIUS] /= 2.0
-        state[at.GAMMA] = state[at.RADIUS] / math.sqrt(10.0 * state[at.LENGTH])
-        if state[at.STAGE] == state[at.STAGES]:  # it has what is left over of the plan
-            state[at.LENGTH] = state[at.HORIZON] / 2.0 - (state[at.STAGES] - 1.0) * state[at.LENGTH]
-        state[at.START] = state[at.THETA]
-        state[at.DONE] = 0.0
-    theta = state[at.THETA]
-    rate = state[at.POSITIVE] / state[at.TOTAL]
-    slope = state[at.KNOWN] * rate * theta - max(probability - theta, 0.0)
-    scale = state[at.SCALE]
+            state["stages"] = max(stages, 1.0)
+            state["stage"] = 0.0
+            state["radius"] = 2.0 * top
+            state["horizon"] = 2.0 * horizon
+            state["may_plan"] = state["repeats"]
+            state["length"] = math.floor(horizon / state["stages"])
+        state["stage"] += 1.0
+        state["radius"] /= 2.0
+        state["gamma"] = state["radius"] / math.sqrt(10.0 * state["length"])
+        if state["stage"] == state["stages"]:  # it has what is left over of the plan
+            state["length"] = state["horizon"] / 2.0 - (state["stages"] - 1.0) * state["length"]
+        state["start"] = state["threshold"]
+        state["done"] = 0.0
+    theta = state["threshold"]
+    rate = state["positive"] / state["total"]
+    slope = state["positive_share"] * rate * theta - max(probability - theta, 0.0)
+    scale = state["scale"]
     if scale == 0.0:
-        scale = math.sqrt(10.0 * (state[at.TOTAL] + 2.0) / (state[at.POSITIVE] + 1.0))
-    theta -= weight * scale * state[at.GAMMA] * slope
-    start, radius = state[at.START], state[at.RADIUS]
-    theta = state[at.THETA] = min(max(theta, start - radius, 0.0), start + radius, top)
-    state[at.DONE] += 1.0
-    state[at.MEAN] += (theta - state[at.MEAN]) / (state[at.DONE] + 1.0)
+        scale = math.sqrt(10.0 * (state["total"] + 2.0) / (state["positive"] + 1.0))
+    theta -= weight * scale * state["gamma"] * slope
+    start = state["start"]
+    radius = state["radius"]
+    theta = min(max(theta, start - radius, 0.0), start + radius, top)
+    state["threshold"] = theta
+    state["done"] += 1.0
+    state["mean_threshold"] += (theta - state["mean_threshold"]) / (state["done"] + 1.0)
     if _ends(state):
-        state[at.THETA] = state[at.MEAN]  # line 1: the next example is the first of a stage
+        state["threshold"] = state[
+            "mean_threshold"
+        ]  # line 1: the next example is the first of a stage
 
 
 @jit_helper
@@ -90,7 +96,8 @@ def _drop_first(weights, delays, seen):
     the last such place p, what it was then plus p - k times the weights: what more of the first
     vectors have added to it by the next place.
     """
-    before, now = _skipped(seen - 1.0), _skipped(seen)
+    before = _skipped(seen - 1.0)
+    now = _skipped(seen)
     if now > before:
         delays[0] += (now - before) * weights - delays[1]
     if now > before or seen == 1.0:
@@ -98,8 +105,10 @@ def _drop_first(weights, delays, seen):
 
 
 @jit_entry
-def run(kind, state, weights, delays, settings, rows, positive, importance):
+def run(kind, states, weights, delays, settings, rows, positive, importance):
     """Predictions before labels were used, uint8, and their probabilities, (n,) each.
+
+    The only one of ``states``, (1,), and ``weights`` and ``delays`` are changed.
 
     After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
     example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
@@ -111,13 +120,20 @@ def run(kind, state, weights, delays, settings, rows, positive, importance):
     """
     constant, step, falls = settings
     values, columns, begins = rows
-    predicted, probabilities = np.zeros(len(positive), np.uint8), np.full(len(positive), np.nan)
-    averages, suffix, w = len(delays) > 0, len(delays) > 1, weights[0]
+    predicted = np.zeros(len(positive), np.uint8)
+    probabilities = np.full(len(positive), np.nan)
+    averages = len(delays) > 0
+    suffix = len(delays) > 1
+    w = weights[0]
+    state = states[0]
     for i in range(len(positive)):
-        y, weight = positive[i], importance[i]
+        y = positive[i]
+        weight = importance[i]
         if weight == 0.0:
             continue
-        begin, end, before = begins[i], begins[i + 1], state[at.SEEN]
+        begin = begins[i]
+        end = begins[i + 1]
+        before = state["seen"]
         averaged = before - (_skipped(before) if suffix else 0.0)
         margin = dot(w, values, columns, begin, end, constant)
         last_probability = probability = logistic(margin)
@@ -125,12 +141,13 @@ def run(kind, state, weights, delays, settings, rows, positive, importance):
             delayed = dot(delays[0], values, columns, begin, end, constant)
             probability = logistic(margin + delayed / averaged)
         chosen = 1 if probability >= _threshold(kind, state) else 0
-        predicted[i], probabilities[i] = chosen, probability
-        state[at.TRUE_POSITIVE] += weight * y * chosen
-        state[at.PREDICTED] += weight * chosen
-        state[at.POSITIVE] += weight * y
-        state[at.TOTAL] += weight
-        state[at.SEEN] = before + 1.0
+        predicted[i] = chosen
+        probabilities[i] = probability
+        state["true_positive"] += weight * y * chosen
+        state["predicted"] += weight * chosen
+        state["positive"] += weight * y
+        state["total"] += weight
+        state["seen"] = before + 1.0
         if kind == at.FOFO:
             _learn_fofo(state, probability, weight)
         by = step * weight / (math.sqrt(before + 1.0) if falls else 1.0) * (last_probability - y)
