@@ -13,9 +13,10 @@ text of their files. What skops does not do is done here:
   that their arrays fit together, and are tried on a few examples.
 
 A file can be read with skops alone, ``skops.io.load``, if the classes of this package are trusted.
-Kernels of support vector machines trust their arrays as trees do, and are not checked: a file that
-was made for it may end the process, but cannot have it do anything else. To import skops takes a
-second, when a file is first read or written.
+Compiled code of scikit-learn that is not checked here trusts its arrays: kernels of support vector
+machines, and gradient boosting whose trees have other columns than it has outputs. A file that was
+made for it may end the process, or have it read and write memory that is not its own. Load such
+models from those whom you trust. To import skops takes a second, when a file is first used.
 """
 
 from __future__ import annotations
