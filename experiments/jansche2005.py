@@ -1,45 +1,35 @@
 """The experiment of Jansche 2005, section 7: a table like Table 3; operating points of section 8.
 
-Rare positives. Its data were never published, so ijcnn1 (a tenth is positive), covtype's
-class 6 (3%) and a9a (24%, as in the paper) stand in, with as many training examples as there. Each
-seed draws disjoint training and test examples. Rows of the table:
+Rare positives. The paper's data were never published, so ijcnn1 (a tenth is positive), covtype's
+classes 6 and 5 (3% and 1.6%), w8a (3%) and a9a (24%, as in the paper) stand in, with as many
+training examples as there. Each seed draws disjoint training and test examples. Rows of the table:
 
 - ML: maximum likelihood, threshold 1/2. "ML tuned": the threshold that is best for F.5 on the
   training examples. "ML†": the paper's, the threshold that has as many true positives in the test
   data as F~.5. "ML oracle": the threshold that is best for F.5 on the test labels. The last two
   know the test labels.
 - F~.5, F~.75: ``MaxExpectedFClassifier``, the approximate expectation.
-- E[F.5], E[F.75]: ``MaxExpectedUtilityClassifier``, the exact one (with --exact).
+- E[F.5], E[F.75]: ``MaxExpectedUtilityClassifier``, the exact one, on tasks named after --exact.
 
 All of that twice: without penalty, as in the paper, and with a quadratic penalty that does best on
 a held-out third of the training examples (likelihood for ML, the measure itself for the others).
 
-With --exact, a second table asks what the exact expectation brings where nothing else differs: F~.5
-and E[F.5] with the same penalty, both climbed once from the maximum of the likelihood, for several
-numbers of training examples. (The rows above differ in their starts, too.)
+``pairs`` asks what the exact expectation brings where nothing else differs: F~.5 and E[F.5] with
+the same penalty, both climbed once from the maximum of the likelihood, for several numbers of
+training examples. (The rows above differ in their starts, too.) ``gamma`` trains for F~.5 with
+several gamma, without penalty and with the same one: below equation 4 the paper says that the
+choice does not matter much. ``points`` (section 8) trains for F~ of five values of alpha, and, by
+``MaxExpectedUtilityClassifier`` on 1,000 examples, for three weights of sensitivity against
+specificity (a loss of three lines), each beside maximum likelihood with the threshold that is best
+for the same measure on the training examples.
 
-Seen with four seeds and chosen penalties: F~.5 and E[F.5] are far above ML at threshold 1/2, and
-above ML with a threshold tuned on the training examples on ijcnn1 (.636 and .637 against .596) and
-covtype 6 (.434 and .474 against .432), not on a9a (.664 and .662 against .669). Where all else is
-equal, the exact expectation brings nothing: with 3,535 examples both lead to the same test F.5 in
-four digits, with 500 and 100 they differ by less than .005. So what E[F] gains in the first table
-comes from where its climbs begin, at the maximum of the likelihood and not only at random.
+    ./run python experiments/jansche2005.py table3 [--seeds 10] [--exact ijcnn1] [--part more]
+    ./run python experiments/jansche2005.py pairs|gamma|points [--seeds 10] [--tasks ijcnn1 a9a]
+    ./run python experiments/jansche2005.py table
 
-Section 8 speaks of operating points: with --points, classifiers are trained for F~ of five values
-of alpha, and, by ``MaxExpectedUtilityClassifier`` on 1,000 examples, for three weights of
-sensitivity against specificity (a loss of three lines), each beside maximum likelihood with the
-threshold that is best for the same measure on the training examples. Seen with two seeds: the
-points move as they should (recall of F~ on ijcnn1 from .25 at alpha = .1 to .95 at .9). Training
-for the measure beats the tuned threshold at all five alphas on ijcnn1 (by .03 to .07) and four of
-five on covtype 6, not on a9a; for sensitivity and specificity it is .000 to .036 better.
-
-    ./run python experiments/jansche2005.py [--seeds 5] [--train 3535] [--exact] [--quick]
-    ./run python experiments/jansche2005.py --points [--seeds 5]
-
-takes about 65 seconds of one processor with the values given here, with --exact about 75 seconds
-for each seed, with --points 12 seconds. What was found goes to experiments/results/jansche2005.json
-and jansche2005_points.json (unless it is --quick), which the notebook 05_jansche2005 draws; section
-6 is computed there.
+What was found goes to experiments/results/jansche2005_*.json, with the command and its time, unless
+it is --quick; ``table`` prints all tables from there, as docs/papers/jansche2005.md has them. The
+notebook 05_jansche2005 draws them; section 6 is computed there.
 """
 
 from __future__ import annotations
@@ -47,6 +37,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -54,7 +45,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rare_positives import TASKS, split
-from result_files import save
+from report import markdown, t_interval
+from result_files import FOLDER, Record, record, save
 from rich.console import Console
 from rich.progress import Progress
 from scipy.special import expit
@@ -115,11 +107,11 @@ def matching_threshold(scores: Floats, positive: Truths, hits: int) -> float:
 
 
 class Settings(NamedTuple):
-    """What the fits are told beside data: starts, seed, and whether the exact rows are wanted."""
+    """What the fits are told beside data: starts, seed, and the tasks that have exact rows."""
 
     restarts: int
     seed: int
-    exact: bool
+    exact: tuple[str, ...] = ()
 
 
 def likely(penalty: float, rows: Floats, positive: Truths) -> Any:
@@ -155,15 +147,17 @@ def chosen_penalty(fit: Fit, worth: Worth, rows: Floats, positive: Truths) -> fl
     return max(PENALTIES, key=lambda one: worth(fits[one], rows[cut:], positive[cut:]))
 
 
-def run(data: Any, given: Settings, penalised: bool) -> Iterator[tuple[str, Score]]:
-    """The rows of the table for one split of the data."""
+def run(
+    data: Any, given: Settings, penalised: bool, exactly: bool = False
+) -> Iterator[tuple[str, Score]]:
+    """The rows of the table for one split of the data, those of the exact expectation if asked."""
     rows, positive, held, truth = data
 
     def trained(fit: Fit, worth: Worth) -> Any:
         return fit(chosen_penalty(fit, worth, rows, positive) if penalised else 0.0, rows, positive)
 
     first = trained(likely, lambda f, x, y: -log_loss(y, f.predict_proba(x)[:, 1]))
-    methods = [("F~{}", smooth), *([("E[F{}]", exact)] if given.exact else [])]
+    methods = [("F~{}", smooth), *([("E[F{}]", exact)] if exactly else [])]
     scores: Floats = first.decision_function(held)
     tuned = best_threshold(first.decision_function(rows), positive)
     yield "ML", score(scores > 0, truth)
@@ -223,9 +217,12 @@ def same_start(data: Any, penalty: float) -> Pair:
     return Pair(*scores, *(expected(theta)[0] for theta in ends))
 
 
-def compare(tasks: list[str], seeds: int, sizes: list[int], test: int) -> dict[str, list[Pair]]:
+def compare(
+    tasks: list[str], seeds: int, train: int, test: int, given: Settings
+) -> dict[str, list[Pair]]:
     """Both from the same start for each seed, by task and number of training examples."""
     found: dict[str, list[Pair]] = {}
+    sizes = [n for n in SIZES if n <= train]
     with Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("climbs", total=len(tasks) * seeds * len(sizes))
         for task in tasks:
@@ -312,12 +309,31 @@ def section_8(tasks: list[str], seeds: int, train: int, test: int, given: Settin
     return [[*key, values] for key, values in found.items()]
 
 
-Runs = dict[tuple[str, bool, str], list[Score]]
+# -- the steepness gamma (below equation 4) --------------------------------------------------------
+
+GAMMAS = (0.125, 0.5, 1.0, 2.0, 8.0)
 
 
-def section_7(tasks: list[str], seeds: int, train: int, test: int, given: Settings) -> Runs:
-    """Every score by task, whether penalised, and row, with a bar."""
-    found: Runs = {}
+def gamma_curve(tasks: list[str], seeds: int, train: int, test: int, given: Settings) -> Any:
+    """Rows: task, penalty, gamma and F.5 of F~.5 on the test examples of all seeds."""
+    found: dict[tuple[str, float, float], list[float]] = {}
+    for task in tasks:
+        rows, positive = TASKS[task]()
+        for seed in range(seeds):
+            known, truths, held, truth = split(rows, positive, train, test, seed)
+            for penalty in (0.0, SAME_PENALTY):
+                for gamma in GAMMAS:
+                    model = MaxExpectedFClassifier(0.5, gamma, penalty, given.restarts, seed)
+                    guess = model.fit(known, truths).predict(held)
+                    value = measure(guess, truth, 0.5)
+                    found.setdefault((task, penalty, gamma), []).append(value)
+        print(f"gamma: {task}", file=sys.stderr, flush=True)
+    return [[*key, values] for key, values in found.items()]
+
+
+def section_7(tasks: list[str], seeds: int, train: int, test: int, given: Settings) -> Any:
+    """Rows: task, whether penalised, row of the table and the scores of all seeds."""
+    found: dict[tuple[str, bool, str], list[Score]] = {}
     with Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("fits", total=len(tasks) * seeds * 2)
         for task in tasks:
@@ -325,40 +341,127 @@ def section_7(tasks: list[str], seeds: int, train: int, test: int, given: Settin
             for seed in range(seeds):
                 data = split(rows, positive, train, test, seed)
                 for penalised in (False, True):
-                    for name, one in run(data, given._replace(seed=seed), penalised):
+                    told = given._replace(seed=seed)
+                    for name, one in run(data, told, penalised, task in given.exact):
                         found.setdefault((task, penalised, name), []).append(one)
                     progress.advance(bar)
-    return found
+            print(f"fits: {task}", file=sys.stderr, flush=True)
+    return [[*key, scores] for key, scores in found.items()]
+
+
+# -- tables of what was recorded ------------------------------------------------------------------
+
+
+def case_name(task: str, penalised: bool) -> str:
+    """How a table calls a task with or without penalty."""
+    return f"{task}, {'penalty chosen' if penalised else 'no penalty'}"
+
+
+def table_3(held: Record) -> Iterator[str]:
+    """Tables like Table 3, and the paired differences that the paper's claims are about."""
+    runs = {(task, p, name): np.array(scores) for task, p, name, scores in held.found}
+    heads = ["task", "row", "recall", "precision", "F.5", "F.75"]
+    rows: list[list[Any]] = []
+    for (task, p, name), own in runs.items():
+        rates = map(float, own.mean(axis=0)[:2])
+        rows.append([case_name(task, p), name, *rates, *map(t_interval, own.T[2:])])
+    yield markdown(f"Like Table 3, {len(held.found[0][3])} seeds. {held.origin}", heads, rows)
+    others = ("ML", "ML tuned", "ML†", "ML oracle")
+    heads = ["F.5 of F~.5 minus that of", *others, "beats ML†"]
+    rows = []
+    for task, p in dict.fromkeys((task, p) for task, p, _ in runs):
+        own = runs[task, p, "F~.5"][:, 2]
+        gains = [t_interval(own - runs[task, p, other][:, 2]) for other in others]
+        rows.append([case_name(task, p), *gains, gains[2].verdict])
+    yield markdown("Training for F~.5 against likelihood, paired by seed", heads, rows)
+    heads = ["F~.75 minus F~.5", "recall", "F.75", "F.75 is"]
+    rows = []
+    for task, p in dict.fromkeys((task, p) for task, p, _ in runs):
+        apart = runs[task, p, "F~.75"] - runs[task, p, "F~.5"]
+        gain = t_interval(apart[:, 3])
+        rows.append([case_name(task, p), t_interval(apart[:, 0]), gain, gain.verdict])
+    yield markdown("Training for F~.75 against F~.5, paired by seed", heads, rows)
+
+
+def pair_table(held: Record) -> str:
+    """The exact expectation against the approximate one from the same start."""
+    heads = ["task", "ML", "F~.5", "E[F.5]", "E[F.5] minus F~.5", "F~.5 minus ML"]
+    rows = []
+    for key, values in held.found.items():
+        own = np.array(values)
+        gains = t_interval(own[:, 2] - own[:, 1]), t_interval(own[:, 1] - own[:, 0])
+        rows.append([key, *map(float, own.mean(axis=0)[:3]), *gains])
+    return markdown(f"Test F.5, both climbed from the same start. {held.origin}", heads, rows)
+
+
+def gamma_table(held: Record) -> str:
+    """F.5 by gamma, without penalty and with the same one."""
+    curves: dict[tuple[str, float], dict[float, list[float]]] = {}
+    for task, penalty, gamma, values in held.found:
+        curves.setdefault((task, penalty), {})[gamma] = values
+    gammas = list(next(iter(curves.values())))
+    heads = ["task", "penalty", *(f"γ = {gamma:g}" for gamma in gammas)]
+    heads += [f"γ = {gammas[0]:g} minus γ = 1", f"γ = {gammas[-1]:g} minus γ = 1"]
+    rows = []
+    for (task, penalty), curve in curves.items():
+        ends = [np.array(curve[g]) - np.array(curve[1.0]) for g in (gammas[0], gammas[-1])]
+        means = [float(np.mean(curve[gamma])) for gamma in gammas]
+        rows.append([task, f"{penalty:g}", *means, *map(t_interval, ends)])
+    return markdown(f"Test F.5 of F~.5 by γ. {held.origin}", heads, rows)
+
+
+def point_table(held: Record) -> str:
+    """Training for a measure against a threshold that is tuned for it."""
+    ends = {(task, kind, weight, way): np.array(v) for task, kind, weight, way, v in held.found}
+    heads = ["task", "measure", "recall or sensitivity", "precision or specificity", "measure"]
+    heads += ["minus that of ML tuned", "it is"]
+    rows = []
+    for (task, kind, weight, way), own in ends.items():
+        if way != "ML tuned":
+            gain = t_interval(own[:, 2] - ends[task, kind, weight, "ML tuned"][:, 2])
+            name = f"F, α = {weight:g}" if kind == "alpha" else f"rates, weight {weight:g}"
+            rows.append([task, name, *map(float, own.mean(axis=0)), gain, gain.verdict])
+    return markdown(f"Operating points. {held.origin}", heads, rows)
+
+
+def tables() -> str:
+    """Every table of the paper's experiments, from the records."""
+    names = sorted(path.stem for path in FOLDER.glob("jansche2005_table3*.json"))
+    parts = [part for name in names for part in table_3(record(name))]
+    parts.append(gamma_table(record("jansche2005_gamma")))
+    parts += [pair_table(record("jansche2005_pairs")), point_table(record("jansche2005_points"))]
+    return "\n".join(parts)
 
 
 def main() -> None:
     """Runs the experiment."""
     parser = argparse.ArgumentParser(description="Jansche 2005, section 7.")
-    parser.add_argument("--seeds", type=int, default=5, help="random splits of each task")
+    what = ("table3", "pairs", "gamma", "points", "table")
+    parser.add_argument("what", nargs="?", choices=what, default="table3")
+    parser.add_argument("--seeds", type=int, default=10, help="random splits of each task")
     parser.add_argument("--train", type=int, default=3535, help="training examples")
     parser.add_argument("--test", type=int, default=4080, help="test examples")
     parser.add_argument("--restarts", type=int, default=8, help="starts of each training for F~")
     parser.add_argument("--tasks", nargs="*", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--exact", action="store_true", help="rows of the exact expectation, too")
-    parser.add_argument("--points", action="store_true", help="operating points instead")
+    words = "tasks with rows of the exact expectation, too"
+    parser.add_argument("--exact", nargs="*", choices=TASKS, default=[], help=words)
+    parser.add_argument("--part", default="", help="an ending of the name of the record")
     parser.add_argument("--quick", action="store_true", help="one task, two seeds, less data")
     given = parser.parse_args()
+    if given.what == "table":
+        print(tables())
+        return
     if given.quick:
         given.tasks, given.seeds, given.train, given.test = ["ijcnn1"], 2, 600, 1000
     warnings.simplefilter("ignore", ConvergenceWarning)  # optima at infinity without penalty
-    settings = Settings(given.restarts, 0, given.exact)
-    if given.points:
-        held = section_8(given.tasks, given.seeds, given.train, given.test, settings)
-        print("what was found:", save("jansche2005_points", held, 4))
-        return
-    runs = section_7(given.tasks, given.seeds, given.train, given.test, settings)
-    rows = [[*key, scores] for key, scores in runs.items()]
-    sizes = [n for n in SIZES if n <= given.train] if given.exact else []
-    pairs = compare(given.tasks, given.seeds, sizes, given.test)
+    settings = Settings(given.restarts, 0, tuple(given.exact))
+    ask = {"table3": section_7, "pairs": compare, "gamma": gamma_curve, "points": section_8}
+    held = ask[given.what](given.tasks, given.seeds, given.train, given.test, settings)
     if given.quick:
-        print(json.dumps({"rows": rows, "pairs": pairs}))
+        print(json.dumps(held))
     else:
-        print("what was found:", save("jansche2005", {"rows": rows, "pairs": pairs}))
+        name = f"jansche2005_{given.what}{given.part and '_' + given.part}"
+        print("what was found:", save(name, held, 5))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,8 @@ def covtype(kind: int) -> tuple[Floats, Truths]:
 TASKS: dict[str, Callable[[], tuple[Floats, Truths]]] = {
     "ijcnn1": partial(svmlight, "ijcnn1/ijcnn1.trn.bz2", 22),
     "covtype 6": partial(covtype, 6),
+    "covtype 5": partial(covtype, 5),
+    "w8a": partial(svmlight, "w8a/w8a.gz", 300),
     "a9a": partial(svmlight, "a9a/a9a.gz", 123),
 }
 

@@ -10,7 +10,7 @@ import fsmeu
 def test_values_are_those_of_expect(script, limit):
     p = np.random.default_rng(limit).random(7)
     order, loss = np.argsort(-p), fsmeu.load("fscore", beta=2**0.5)
-    values = script.candidate_values(p, limit, script.Setting(beta=2.0))
+    values = script.candidate_sums(p, limit, script.Setting(beta=2.0)).values
     for m, value in enumerate(values):
         z = np.zeros(7, int)
         z[order[:m]] = 1
@@ -22,7 +22,43 @@ def test_one_state_answers_the_most_probable_sequence(script):
     random, below = np.random.default_rng(0), 0
     for n in range(2, 20):
         p = random.random(n)
-        won = int(script.candidate_values(p, 1).argmax())
+        won = int(script.candidate_sums(p, 1).values.argmax())
         assert won == (p > 0.5).sum()
         below += not script.decode_both(p, [1])[0].found
     assert below > 0
+
+
+def test_stored_maps_change_no_value(script):
+    """Footnote 4: the values are those of ``expect``; states are counted by a formula."""
+    p = np.random.default_rng(4).random(9)
+    order, loss = np.argsort(-p, kind="stable"), fsmeu.load("fscore")
+    plain, work = script.decode_with_maps(p, stored=False)
+    stored, less = script.decode_with_maps(p, stored=True)
+    expanded, again = 0, 0
+    for m in range(10):
+        z = np.zeros(9, int)
+        z[order[:m]] = 1
+        value = fsmeu.expect(loss, z.tolist(), p).value
+        assert plain[m] == pytest.approx(value, abs=1e-12)
+        assert stored[m] == pytest.approx(value, abs=1e-12)
+        before = np.append(0, np.cumsum(z))[:9]  # labels that are on before each layer
+        states = (before + 1) * (np.arange(9) - before + 1)
+        expanded += states.sum()
+        again += states[order[m - 1] if m else 0 :].sum()
+    assert (work.expanded, less.expanded) == (expanded, again)
+    assert work.held < less.held
+
+
+@pytest.mark.parametrize("limit", [1, 4, 8, 30])
+def test_pruned_mass_bounds_the_error(script, limit):
+    """Footnote 5: here and in ``expect``, whose ends are as far apart as what was pruned."""
+    for seed in range(20):
+        p = np.random.default_rng(seed).random(8)
+        found = script.bounded(p, limit)
+        assert -1e-12 <= found.off <= found.bound + 1e-12
+        assert found.optimal or not found.certified
+        z = (p > 0.4).astype(int).tolist()
+        part, whole = fsmeu.expect("fscore", z, p, keep=limit), fsmeu.expect("fscore", z, p)
+        assert part.lower <= whole.value <= part.upper
+        sums = script.candidate_sums(p, limit)
+        assert part.upper - part.value == pytest.approx(1 - sums.kept[sum(z)], abs=1e-9)

@@ -298,7 +298,7 @@ class FOFOClassifier(OnlineClassifier):
         Q(theta) = 1/2 E[(eta - theta)_+^2] + 1/2 beta^2 pi theta^2    on [0, 1 / (1 + beta^2)],
 
     with beta = 1 equation (6) of the paper; that of the Jaccard index is the one of F1
-    (``docs/papers.md`` derives both, and what is said of lengths of steps). It is learned by
+    (``docs/papers/liu2018.md`` derives both, and lengths of steps). It is learned by
     projected stochastic gradient steps on Q, with the running rate of positives and the present
     probability in place of pi and eta, in m stages of n0 steps: m = floor(log2(2 n / log2 n) / 2)
     - 1 (at least 1), n0 = floor(n / m). Stage k begins at the mean of the thresholds of stage k - 1
