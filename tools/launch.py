@@ -166,6 +166,10 @@ def _notebooks(project: Project, arguments: list[str]) -> int:
     _become(project, str(project.root / "tools" / "notebooks.py"), *arguments)
 
 
+def _nightly(project: Project, arguments: list[str]) -> int:
+    _become(project, str(project.root / "tools" / "nightly.py"), *arguments)
+
+
 def _setup(project: Project, arguments: list[str]) -> int:
     print(f"fsmeu is set up in {project.venv}")
     return 0
@@ -227,6 +231,13 @@ COMMANDS = {
     ),
     "fuzz": Command(
         "fuzz [ARG ...]", "every reader on files that are nearly right", _module("tests.fuzz.run")
+    ),
+    "nightly": Command(
+        "nightly [PART ...]",
+        "all that takes long: every test, explorer, fuzzer, notebooks, lowest versions; "
+        "one table at the end, logs in out/nightly",
+        _nightly,
+        "dev",
     ),
     "fsmeu": Command(
         "fsmeu [ARG ...]", "the command line", _module("fsmeu.cli.main", at_root=False)
