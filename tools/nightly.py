@@ -116,11 +116,11 @@ def lowest(night: Night) -> Words:
     wheels = pynini_wheel.provide(version, project.python)
     words = ["pip", "install", "--python", str(python), "--resolution", "lowest-direct"]
     wheels_only = [word for name in _COMPILED for word in ("--only-binary", name)]
-    what = ["--find-links", str(wheels), f"pynini=={version}", "--editable", f"{project.root}[dev]"]
+    what = ["--find-links", str(wheels), "--group", "dev", "--editable", ".[openfst]"]
     with console.step("installing the lowest versions"):
         made = ["venv", "--clear", "--python", str(project.python), str(venv)]
         environment.run_uv(project.python, made)
-        environment.run_uv(project.python, [*words, *wheels_only, *what])
+        environment.run_uv(project.python, [*words, *wheels_only, *what], cwd=project.root)
     return [str(python), *_SUITE]
 
 
