@@ -105,16 +105,15 @@ def api_pages() -> Iterator[tuple[str, str]]:
     """Reference pages, one line for each name; mkdocstrings reads the docstrings."""
     import fsmeu
 
-    for page, homes in api_names().items():
-        if page in _GROUPS:
-            module = getattr(fsmeu, _GROUPS[page])
-            yield page, _api(module.__name__, module.__doc__ or "", homes)
-    homes = api_names()
-    yield "api/index.md", _api("fsmeu", fsmeu.__doc__ or "", homes["api/index.md"])
+    names = api_names()
+    for page, group in _GROUPS.items():
+        module = getattr(fsmeu, group)
+        yield page, _api(module.__name__, module.__doc__ or "", names[page])
+    yield "api/index.md", _api("fsmeu", fsmeu.__doc__ or "", names["api/index.md"])
     text = "What functions return, and the classes behind it that hold what several have in common."
-    yield "api/results.md", _api("Results", text, homes["api/results.md"])
+    yield "api/results.md", _api("Results", text, names["api/results.md"])
     text = inspect.getdoc(sys.modules["fsmeu.errors"]) or ""
-    yield "api/errors.md", _api("Errors", text, homes["api/errors.md"])
+    yield "api/errors.md", _api("Errors", text, names["api/errors.md"])
     source = (ROOT / "fsmeu" / "torch" / "__init__.py").read_text(encoding="utf-8")
     text = ast.get_docstring(ast.parse(source)) or ""
     yield (
