@@ -195,3 +195,16 @@ def test_readme():
     shown, own = (one.compile(16) for one in (fsmeu.loads(texts[0], k=3), fsmeu.load("pk", k=3)))
     assert shown.states == own.states
     np.testing.assert_array_equal(shown.values, own.values)
+
+
+def test_reference_has_every_public_name_once():
+    """Each name of fsmeu is on one page: modules have their own; results have their classes."""
+    listed = [name for names in pages.api_names().values() for name in names]
+    homes = [home for names in pages.api_names().values() for home in names.values()]
+    assert len(homes) == len(set(homes))
+    modules = {"constraints", "learning", "models", "searn", "__version__"}
+    assert set(fsmeu.__all__) - modules <= set(listed)
+    found = {name.partition(".")[0] for name in pages.api_names()["api/results.md"]}
+    assert found >= {"Calibration", "Composition", "CorpusDecision", "Decision", "Drawing"}
+    assert found >= {"Expectation", "Expectations", "Regret", "Report", "SummedMachine"}
+    assert set(pages.api_names()) | {"api/torch.md"} == {p for p in pages.MADE if "api/" in p}

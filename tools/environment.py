@@ -1,8 +1,17 @@
 """The project's own environment (`.venv`): made when missing, refreshed when it is out of date.
 
-A stamp, written last, says what the environment was made from. No stamp means that an earlier
-set-up did not finish. Packages are installed by uv, which pip brings into the environment: it
-resolves and installs in seconds what takes pip more than a minute.
+`uv sync` installs the project and the dependency groups that a command needs; pip brings uv into
+the environment, as a bare machine has none. What uv does not do is done here:
+
+- A stamp, written last, says what the environment was made from. With it a command starts at once,
+  without asking uv; no stamp means that an earlier set-up did not finish.
+- pip's index and certificates are handed to uv, which does not read pip's settings.
+- Where the index has no wheel of pynini, one is built (pynini_wheel.py) and named by --find-links.
+- uv may run twice at once; making the environment, and building pynini, may not.
+- A failure is one sentence with a way out.
+
+The file uv.lock, which `uv sync` leaves, names the index and the wheel of this machine: it is no
+part of the project.
 """
 
 from __future__ import annotations
@@ -22,8 +31,8 @@ import console
 import process
 from console import SetupFailure
 
-# What is installed beside the base, from the least to the most; each set holds those before it.
-EXTRAS = ("", "docs", "dev")
+# Dependency groups beside the base, from the least to the most; each holds those before it.
+GROUPS = ("", "docs", "dev")
 # The way pynini is built; counting it up makes every machine build it, and its environments, anew.
 BUILD = "2"
 _UV = "uv>=0.9"
@@ -44,11 +53,11 @@ class Project:
         self.lock = root / ".setup.lock"  # keeps two set-ups of this copy apart
 
 
-def wanted_stamp(project: Project, extra: str) -> dict[str, str]:
-    """Returns the stamp of an environment that is up to date and holds an extra."""
+def wanted_stamp(project: Project, group: str) -> dict[str, str]:
+    """Returns the stamp of an environment that is up to date and holds a group."""
     return {
         "recipe": hashlib.sha256(project.recipe.read_bytes()).hexdigest(),
-        "extra": extra,
+        "group": group,
         "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
         "path": str(project.venv),
         "installer": _UV,
@@ -72,22 +81,22 @@ def write_stamp(project: Project, stamp: dict[str, str]) -> None:
     part.replace(project.stamp)
 
 
-def is_up_to_date(project: Project, extra: str) -> bool:
-    """Returns whether the environment is finished and holds at least this extra."""
-    larger = EXTRAS[EXTRAS.index(extra) :]
+def is_up_to_date(project: Project, group: str) -> bool:
+    """Returns whether the environment is finished and holds at least this group."""
+    larger = GROUPS[GROUPS.index(group) :]
     present = read_stamp(project)
     return any(present == wanted_stamp(project, enough) for enough in larger)
 
 
-def bring_up_to_date(project: Project, extra: str) -> None:
+def bring_up_to_date(project: Project, group: str) -> None:
     """Makes or refreshes the environment, alone.
 
     Without a stamp, or with one of another place, Python or pynini, it is made anew. If only the
-    project's own requirements or the extra changed, what is missing is installed.
+    project's own requirements or the group changed, what is missing is installed.
 
     Args:
         project: The project.
-        extra: One of ``EXTRAS``; an environment never loses the extra that it has.
+        group: One of ``GROUPS``; an environment never loses the group that it has.
 
     Raises:
         SetupFailure: It cannot be made.
@@ -96,18 +105,18 @@ def bring_up_to_date(project: Project, extra: str) -> None:
         console.guard("making the environment (.venv)"),
         process.exclusive(project.lock, "making this environment"),
     ):
-        if is_up_to_date(project, extra):
+        if is_up_to_date(project, group):
             return
         present = read_stamp(project)
-        if present is not None and present.get("extra") in EXTRAS:
-            extra = max(extra, present["extra"], key=EXTRAS.index)
-        wanted = wanted_stamp(project, extra)
+        if present is not None and present.get("group") in GROUPS:
+            group = max(group, present["group"], key=GROUPS.index)
+        wanted = wanted_stamp(project, group)
         project.stamp.unlink(missing_ok=True)
-        fresh = present is None or {**present, "recipe": wanted["recipe"], "extra": extra} != wanted
+        fresh = present is None or {**present, "recipe": wanted["recipe"], "group": group} != wanted
         if fresh:
             _create(project)
-        with _compiled_loops(project, early=not fresh) if extra == "dev" else nullcontext():
-            _install(project, extra)
+        with _compiled_loops(project, early=not fresh) if group == "dev" else nullcontext():
+            _sync(project, group)
         write_stamp(project, wanted)
 
 
@@ -161,30 +170,41 @@ def _create(project: Project) -> None:
         process.run([project.python, "-m", "pip", "install", "--no-compile", _UV])
 
 
-def _install(project: Project, extra: str) -> None:
+def _sync(project: Project, group: str) -> None:
+    words = ["sync", "--inexact", "--python", str(project.python)]
+    if group:
+        words += ["--group", group]
+    words += _with_pynini(project)
+    with console.step("installing fsmeu and what it needs"):
+        run_uv(project.python, words, cwd=project.root, log=project.venv / "install.log")
+
+
+def _with_pynini(project: Project) -> list[str]:
+    """uv's words for pynini; none on macOS, where fsmeu is installed without it."""
+    if not sys.platform.startswith("linux"):
+        print(
+            "[set-up] without pynini: see 'explicit machines' in docs/install.md", file=sys.stderr
+        )
+        return []
     # Imported only here: most set-ups find the wheel of pynini in the cache.
     import pynini_wheel
 
     version = pynini_wheel.pinned_version(project.recipe.read_text(encoding="utf-8"))
     wheels = pynini_wheel.provide(version, project.python)
-    target = f"{project.root}[{extra}]" if extra else str(project.root)
-    words = ["pip", "install", "--python", str(project.python), "--only-binary", "pynini"]
-    # pynini is named by itself: the project requires it only where the index has a wheel of it.
-    places = ["--find-links", str(wheels), f"pynini=={version}", "--editable", target]
-    with console.step("installing fsmeu and what it needs"):
-        run_uv(project.python, [*words, *places], log=project.venv / "install.log")
+    return ["--extra", "openfst", "--find-links", str(wheels)]
 
 
-def run_uv(python: Path, words: list[str], log: Path | None = None) -> str:
+def run_uv(python: Path, words: list[str], cwd: Path | None = None, log: Path | None = None) -> str:
     """Runs the environment's uv with the index and the certificates that pip is set to use.
 
     Args:
         python: The environment's interpreter.
         words: What uv is asked.
+        cwd: Where it runs.
         log: A file that keeps the output when uv fails.
     """
     settings = pip_settings(process.run([python, "-m", "pip", "config", "list"]))
-    return process.run([python, "-m", "uv", *words], env=settings, log=log)
+    return process.run([python, "-m", "uv", *words], cwd=cwd, env=settings, log=log)
 
 
 def pip_settings(listing: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ class Command:
     usage: str  # how it is called
     help: str  # what it does, in one line
     run: Run  # does it
-    extra: str = ""  # what must be installed beside the base: one of ``environment.EXTRAS``
+    group: str = ""  # what must be installed beside the base: one of ``environment.GROUPS``
 
 
 def main(root: Path, arguments: Sequence[str]) -> int:
@@ -42,7 +42,7 @@ def main(root: Path, arguments: Sequence[str]) -> int:
         print(f"./run: there is no command '{name}'. The commands are: {known}.", file=sys.stderr)
         return 2
     try:
-        prepare(Project(root), COMMANDS[name].extra)
+        prepare(Project(root), COMMANDS[name].group)
         keep_bytecode(Project(root), os.environ)
         return COMMANDS[name].run(Project(root), rest)
     except console.SetupFailure as failure:
@@ -53,17 +53,17 @@ def main(root: Path, arguments: Sequence[str]) -> int:
         return 130
 
 
-def prepare(project: Project, extra: str) -> None:
-    """Makes sure that the environment is there, up to date and holds an extra.
+def prepare(project: Project, group: str) -> None:
+    """Makes sure that the environment is there, up to date and holds a group.
 
     Raises:
         SetupFailure: It cannot be made.
     """
     with console.guard("reading pyproject.toml"):
-        if environment.is_up_to_date(project, extra):
+        if environment.is_up_to_date(project, group):
             return
     handlers = {number: signal.signal(number, _interrupt) for number in _ENDINGS}
-    environment.bring_up_to_date(project, extra)
+    environment.bring_up_to_date(project, group)
     for number, handler in handlers.items():
         signal.signal(number, handler)
 
@@ -166,6 +166,10 @@ def _notebooks(project: Project, arguments: list[str]) -> int:
     _become(project, str(project.root / "tools" / "notebooks.py"), *arguments)
 
 
+def _nightly(project: Project, arguments: list[str]) -> int:
+    _become(project, str(project.root / "tools" / "nightly.py"), *arguments)
+
+
 def _setup(project: Project, arguments: list[str]) -> int:
     print(f"fsmeu is set up in {project.venv}")
     return 0
@@ -227,6 +231,13 @@ COMMANDS = {
     ),
     "fuzz": Command(
         "fuzz [ARG ...]", "every reader on files that are nearly right", _module("tests.fuzz.run")
+    ),
+    "nightly": Command(
+        "nightly [PART ...]",
+        "all that takes long: every test, explorer, fuzzer, notebooks, lowest versions; "
+        "one table at the end, logs in out/nightly",
+        _nightly,
+        "dev",
     ),
     "fsmeu": Command(
         "fsmeu [ARG ...]", "the command line", _module("fsmeu.cli.main", at_root=False)

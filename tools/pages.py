@@ -2,15 +2,21 @@
 
 mkdocs calls ``on_files`` and ``on_page_markdown``. README, CHANGELOG and CONTRIBUTING become pages,
 too, and links of any page into the sources lead to copies of the files in the site.
+
+Notebooks become Markdown here and not through mkdocs-jupyter (0.26), whose pages leave formulas to
+MathJax and load scripts from elsewhere even where another address of MathJax is given. A page has
+JupyterLab's styles (a megabyte) in place of the theme's, and its links are not checked.
 """
 
 from __future__ import annotations
 
 import ast
 import base64
+import inspect
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,8 +33,9 @@ _MATH = re.compile(
     r"(?P<code>```.*?```|`[^`]*`)|\$\$(?P<block>.+?)\$\$|(?<![\w\\])\$(?P<inline>[^$\n]+)\$(?!\w)",
     re.DOTALL,
 )
-_GROUPS = {"api/models.md": "models", "api/learning.md": "learning", "api/searn.md": "searn"}
-MADE = ("losses.md", "commands.md", "api/index.md", "api/torch.md", *_GROUPS)
+_GROUPS = {f"api/{name}.md": name for name in ("constraints", "models", "learning", "searn")}
+_KINDS = ("api/index.md", "api/results.md", "api/errors.md")
+MADE = ("losses.md", "commands.md", "api/torch.md", *_KINDS, *_GROUPS)
 """Pages that are made of the package; their links are as they are in the site."""
 _TORCH = ("layer.ExpectedScore", "decisions.decode", "rows.Decisions", "plan.Plan")
 """The names of ``fsmeu.torch``, which is read and not imported: PyTorch need not be installed."""
@@ -98,7 +105,28 @@ def api_pages() -> Iterator[tuple[str, str]]:
     """Reference pages, one line for each name; mkdocstrings reads the docstrings."""
     import fsmeu
 
-    pages = {}
+    names = api_names()
+    for page, group in _GROUPS.items():
+        module = getattr(fsmeu, group)
+        yield page, _api(module.__name__, module.__doc__ or "", names[page])
+    yield "api/index.md", _api("fsmeu", fsmeu.__doc__ or "", names["api/index.md"])
+    text = "What functions return, and the classes behind it that hold what several have in common."
+    yield "api/results.md", _api("Results", text, names["api/results.md"])
+    text = inspect.getdoc(sys.modules["fsmeu.errors"]) or ""
+    yield "api/errors.md", _api("Errors", text, names["api/errors.md"])
+    source = (ROOT / "fsmeu" / "torch" / "__init__.py").read_text(encoding="utf-8")
+    text = ast.get_docstring(ast.parse(source)) or ""
+    yield (
+        "api/torch.md",
+        _api("fsmeu.torch", text, {name: f"fsmeu.torch.{name}" for name in _TORCH}),
+    )
+
+
+def api_names() -> dict[str, dict[str, str]]:
+    """The names on each page of the reference with their dotted paths; each is on one page."""
+    import fsmeu
+
+    pages: dict[str, dict[str, str]] = {}
     for page, group in _GROUPS.items():
         module = getattr(fsmeu, group)
         homes = {name: _home(getattr(module, name)) for name in module.__all__}
@@ -106,16 +134,43 @@ def api_pages() -> Iterator[tuple[str, str]]:
     elsewhere = {home for names in pages.values() for home in names.values()}
     homes = {name: f"{home}.{name}" for name, home in fsmeu._HOMES.items()}
     own = {name: home for name, home in homes.items() if home not in elsewhere}
-    yield "api/index.md", _api("fsmeu", fsmeu.__doc__ or "", own)
-    for page, names in pages.items():
-        module = getattr(fsmeu, _GROUPS[page])
-        yield page, _api(module.__name__, module.__doc__ or "", names)
-    source = (ROOT / "fsmeu" / "torch" / "__init__.py").read_text(encoding="utf-8")
-    text = ast.get_docstring(ast.parse(source)) or ""
-    yield (
-        "api/torch.md",
-        _api("fsmeu.torch", text, {name: f"fsmeu.torch.{name}" for name in _TORCH}),
-    )
+    errors = {name for name in own if _is_error(getattr(fsmeu, name))}
+    functions = [getattr(fsmeu, name) for name in own]
+    for group in _GROUPS.values():
+        module = getattr(fsmeu, group)
+        functions += [getattr(module, name) for name in module.__all__]
+    classes = [one for function in functions for one in returned(function)]
+    results = {one.__name__: _home(one) for one in classes if _home(one) not in elsewhere}
+    pages["api/results.md"] = results
+    pages["api/errors.md"] = {name: own[name] for name in errors}
+    pages["api/index.md"] = {
+        name: home for name, home in own.items() if name not in errors and name not in results
+    }
+    return pages
+
+
+def returned(function: Any) -> list[type]:
+    """The classes of results that a function returns, and those that they are made from."""
+    if not inspect.isfunction(function):
+        return []
+    names = re.findall(r"\w+", str(inspect.signature(function).return_annotation))
+    known = vars(sys.modules[function.__module__])
+    classes = [known[name] for name in names if isinstance(known.get(name), type)]
+    every = [one for found in classes for one in found.__mro__]
+    return [one for one in dict.fromkeys(every) if _is_result(one)]
+
+
+def _is_result(one: type) -> bool:
+    """Whether a class is one of fsmeu that is shown as a result: losses are shown as ``Loss``."""
+    import fsmeu
+
+    ours = one.__module__.startswith("fsmeu.") and not one.__name__.startswith("_")
+    is_loss = issubclass(one, fsmeu.Loss) or issubclass(fsmeu.Loss, one)
+    return ours and not is_loss and one.__module__ != "fsmeu.display"
+
+
+def _is_error(one: Any) -> bool:
+    return isinstance(one, type) and issubclass(one, Exception)
 
 
 def _home(one: Any) -> str:
@@ -181,7 +236,7 @@ def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 parts.append(_MATH.sub(_mathml, source))
-            elif cell["cell_type"] == "code":
+            elif cell["cell_type"] == "code" and not _is_test(cell):
                 parts.append(f"```python\n{source}\n```")
                 for place, output in enumerate(cell["outputs"]):
                     picture, text = _output(output)
@@ -195,6 +250,11 @@ def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
         listed.append(f"- [{title[1] if title else path.stem}]({path.stem}.md)")
         yield f"notebooks/{path.stem}.md", page
     yield "notebooks/index.md", "\n".join(listed) + "\n"
+
+
+def _is_test(cell: dict[str, Any]) -> bool:
+    """Whether a cell holds what must be true of others, which is no part of a page."""
+    return "test" in cell["metadata"].get("tags", ())
 
 
 def _mathml(match: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ import fsmeu
 from fsmeu.cli import options as opt
 from fsmeu.cli.options import option
 from fsmeu.cli.output import emit, file_for, line, screen
-from fsmeu.cli.requirements import requirements
+from fsmeu.cli.requirements import Need, needs
 from fsmeu.drawing.source import source_text
 from fsmeu.fst import openfst_version, pynini_version
 
@@ -20,7 +20,6 @@ INDEPENDENT = [0.45, 0.1, 0.35, 0.6, 0.3, 0.4]
 INITIAL = [0.35, 0.65]
 TRANSITION = [[0.9, 0.1], [0.55, 0.45]]
 _DEFINITION = ("count", "value", "        or")  # how lines begin that make the automaton
-_FOR_DEVELOPERS = ("dev", "docs", "notebooks")
 _EXACT = 0.7313333333333333  # expected F1 of 110 under .9, .5, .3: its eight references, by hand
 
 
@@ -72,23 +71,17 @@ def doctor(as_json: bool = opt.JSON) -> None:
     The exit code is 0 if fsmeu can compute, with or without optional packages, and otherwise 1.
     """
     extras = metadata.metadata("fsmeu").get_all("Provides-Extra") or []
-    required = requirements(metadata.requires("fsmeu") or [], extras)
+    every = needs(metadata.requires("fsmeu") or [], extras)
+    shown = [need for need in every if need.part != "notebooks" and need.package != "fsmeu"]
+    required = sorted(shown, key=lambda need: (need.part, need.package))
     rows = [
-        (extra or "base", name, need, installed(name))
-        for extra, name, need in sorted(required)
-        if extra not in _FOR_DEVELOPERS and name != "fsmeu"
+        (need.part or "base", need.package, str(need.versions), installed(need.package))
+        for need in required
     ]
     trouble = computes()
     advice = [f"fsmeu cannot compute: {trouble}"] if trouble else []
-    for group in dict.fromkeys(row[0] for row in rows):
-        missing = [name for part, name, _, version in rows if part == group and not version]
-        if missing == ["pynini"]:
-            from fsmeu.fst.openfst import HOW_TO_GET_IT  # would load pynini where it is there
-
-            advice.append(f"pynini missing, which explicit machines need. {HOW_TO_GET_IT}")
-        elif missing:
-            target = "fsmeu" if group == "base" else f"'fsmeu[{group}]'"
-            advice.append(f"{', '.join(missing)} missing: pip install {target}")
+    for part in dict.fromkeys(need.part for need in required):
+        advice += _advice(part, [need for need in required if need.part == part])
     keys = ("part", "package", "needed", "installed")
     data = {
         "python": platform.python_version(),
@@ -105,6 +98,25 @@ def doctor(as_json: bool = opt.JSON) -> None:
         if not trouble:
             line("fsmeu computes: the expected F1 of a small example is right.")
     raise typer.Exit(1 if trouble else 0)
+
+
+def _advice(part: str, required: list[Need]) -> list[str]:
+    """What to do for the requirements of one part: sentences."""
+    missing = [need.package for need in required if not installed(need.package)]
+    unfit = [
+        f"{need.package} {version} is installed, and {need.package}{need.versions} is needed"
+        for need in required
+        if (version := installed(need.package))
+        and not need.versions.contains(version, prereleases=True)
+    ]
+    target = f"'fsmeu[{part}]'" if part else "fsmeu"
+    if missing == ["pynini"]:
+        from fsmeu.fst.openfst import HOW_TO_GET_IT  # would load pynini where it is there
+
+        return [f"pynini missing, which explicit machines need. {HOW_TO_GET_IT}", *unfit]
+    if missing:
+        unfit.insert(0, f"{', '.join(missing)} missing: pip install {target}")
+    return unfit
 
 
 def installed(package: str) -> str:

@@ -93,7 +93,7 @@ def trained_field():
 
 def _trained(train, test):
     """The arrays of a field, those of its sentences one after another, and their lengths."""
-    reason = "sklearn-crfsuite is not installed (it is part of the extra 'dev')"
+    reason = "sklearn-crfsuite is not installed (it is part of the extra 'crf')"
     field = pytest.importorskip("sklearn_crfsuite", reason=reason).CRF(**SETTINGS)
     field.fit([features(one) for one in train], [tags(one) for one in train])
     models = [from_crfsuite(field, features(one)) for one in test]

@@ -5,14 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from importlib import metadata
 
 import pytest
 
 from fsmeu.cli import start
 from fsmeu.cli.failures import INTERRUPTED
 from fsmeu.cli.main import COMMANDS
-from fsmeu.cli.requirements import applies, environment, requirements
+from fsmeu.cli.requirements import needs
 from fsmeu.corpora.records import RECORDS_AT_ONCE
 from tests.cli.conftest import write
 
@@ -132,42 +131,6 @@ def test_help_is_whole_at_any_width(fsmeu, command, columns, monkeypatch):
 
 # -- what `doctor` asks for ------------------------------------------------------------------------
 
-HERE = environment()
-
-
-@pytest.mark.parametrize(
-    ("marker", "holds"),
-    [
-        ("", True),
-        ("python_version >= '3.10'", True),
-        ("python_version < '3.12'", sys.version_info < (3, 12)),
-        ("python_version < '3.9'", False),  # as versions: 3.9 is before 3.10
-        ("python_version > '3.9'", True),
-        (f"python_full_version == '{HERE['python_full_version']}'", True),
-        ("sys_platform == 'win32'", False),
-        (f"sys_platform == '{sys.platform}' and python_version > '3'", True),
-        ("sys_platform == 'win32' or python_version > '3'", True),
-        ("(sys_platform == 'win32' or python_version > '3') and os_name == 'no'", False),
-        ("'lin' in sys_platform", "lin" in sys.platform),
-        ("sys_platform not in 'win32 cygwin'", sys.platform not in "win32 cygwin"),
-        ("'3.10' <= python_version", True),
-        ("extra == 'plot'", False),
-        ("python_version ~= '3.1'", True),  # what cannot be read is asked for
-    ],
-)
-def test_markers_are_those_of_this_machine(marker, holds):
-    assert applies(marker, "") is holds
-
-
-def test_markers_agree_with_packaging():
-    packaging = pytest.importorskip("packaging.markers")
-    for text in metadata.requires("fsmeu"):
-        marker = text.partition(";")[2].strip()
-        for extra in ("", "plot", "dask", "dev"):
-            expected = not marker or packaging.Marker(marker).evaluate({"extra": extra})
-            assert applies(marker, extra) == expected, (text, extra)
-
-
 TEXTS = [
     "base>=1",
     "old; python_version < '3.9'",
@@ -178,10 +141,19 @@ TEXTS = [
 
 
 def test_requirements_have_their_part():
-    assert requirements(TEXTS, ["more", "other-one"]) == [
-        ("", "base", ">=1"),
-        ("more", "thing", ">=2,<3"),
-        ("other-one", "quoted", ""),
+    """Markers of other machines are honoured, and versions are compared as versions."""
+    found = needs(TEXTS, ["more", "other-one"])
+    assert [need[:2] for need in found] == [
+        ("", "base"),
+        ("more", "thing"),
+        ("other-one", "quoted"),
+    ]
+    versions = found[1].versions
+    assert [versions.contains(one) for one in ("2", "2.10", "3.0", "1.9")] == [
+        True,
+        True,
+        False,
+        False,
     ]
 
 
@@ -190,3 +162,13 @@ def test_what_does_not_apply_is_not_missing(fsmeu, monkeypatch):
     shown = fsmeu("doctor", "--json").json
     assert [row["package"] for row in shown["packages"]] == ["base"]
     assert shown["advice"] == ["base missing: pip install fsmeu"]
+
+
+def test_versions_that_do_not_fit_are_told(fsmeu, monkeypatch):
+    """numpy 1.9 is older than 1.26, although it is the greater number."""
+    versions = {"numpy": "1.9.0", "rich": "13.10.1", "new": "4.0rc1"}
+    texts = ["numpy>=1.26", "rich>=13.7", "new>=3; extra == 'more'"]
+    monkeypatch.setattr(start.metadata, "requires", lambda name: texts)
+    monkeypatch.setattr(start, "installed", lambda name: versions.get(name, ""))
+    shown = fsmeu("doctor", "--json").json
+    assert shown["advice"] == ["numpy 1.9.0 is installed, and numpy>=1.26 is needed"]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.experiments.conftest import FOLDER, ROOT
-from tests.notebooks.test_notebooks import NOTEBOOKS, cells
+from tests.notebooks.test_notebooks import NOTEBOOKS, code_cells, quick_text
 
 SCRIPTS = {
     "choi_orders.py": [],
@@ -41,7 +41,7 @@ WITHOUT = {
 def started(*words, folder):
     """A script of the experiments, or a text of Python there, with this folder of data."""
     path = os.pathsep.join([str(ROOT), str(FOLDER), os.environ.get("PYTHONPATH", "")])
-    given = {**os.environ, "FSMEU_DATA": str(folder), "PYTHONPATH": path, "FSMEU_QUICK": "1"}
+    given = {**os.environ, "FSMEU_DATA": str(folder), "PYTHONPATH": path}
     given["MPLBACKEND"] = "Agg"
     ran = [sys.executable, *words]
     return subprocess.run(
@@ -81,7 +81,9 @@ for text in sys.argv[1:]:
 
 
 NEEDS = re.compile(r"data_file\(|documents\(")
-NEEDING = [path for path in NOTEBOOKS if any(NEEDS.search(text) for text, _ in cells(path))]
+NEEDING = [
+    path for path in NOTEBOOKS if any(NEEDS.search(quick_text(cell)) for cell in code_cells(path))
+]
 
 
 @pytest.mark.thirds
@@ -89,7 +91,7 @@ NEEDING = [path for path in NOTEBOOKS if any(NEEDS.search(text) for text, _ in c
 def test_notebooks_say_what_is_missing(path, tmp_path):
     """The cell that needs data ends in a sentence; other notebooks need none."""
     pytest.importorskip("IPython", reason="notebooks need the extra 'notebooks'")
-    texts = [text for text, _ in cells(path)]
+    texts = [quick_text(cell) for cell in code_cells(path)]
     first = next(k for k, text in enumerate(texts) if NEEDS.search(text))
     done = started("-c", SHELL, *texts[: first + 1], folder=tmp_path / "nowhere")
     told = done.stdout + done.stderr

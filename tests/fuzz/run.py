@@ -26,7 +26,7 @@ from tests.fuzz.readers import READERS, seeds
 from tests.support.batches import Tally, interruptible, run_batches
 
 SECONDS = 2
-SILENCE = 30  # seconds without a result after which a process is taken to hang
+SILENCE = 120  # seconds without a result after which a process is taken to hang
 MEMORY = 1 << 30
 BATCH = 200
 RARE = 0.01  # the probability of a file that unpacks to hundreds of megabytes: these take time

@@ -14,7 +14,7 @@ import fsmeu
 from tests.grammars.pairs import close
 
 load = functools.lru_cache(fsmeu.load)
-MISSING = "is not installed; it is one of the requirements of development: pip install -e .[dev]"
+MISSING = "is not installed; it is one of the requirements of development: ./run setup"
 
 
 def events(row):

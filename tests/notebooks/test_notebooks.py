@@ -1,4 +1,8 @@
-"""Every notebook runs quickly in this process, and what is committed of it is complete."""
+"""Every notebook runs quickly in this process, and what is committed of it is complete.
+
+Cells tagged ``test`` hold what must be true of the others; pages leave them out. ``quick`` in the
+metadata of a cell has the texts that are replaced here: smaller sizes, fewer repetitions.
+"""
 
 import ast
 import json
@@ -14,10 +18,23 @@ FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
-def cells(path, kind="code"):
-    """The texts and outputs of the cells of a kind."""
+def code_cells(path):
+    """The cells of code of a notebook."""
     held = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    return [("".join(c["source"]), c.get("outputs")) for c in held if c["cell_type"] == kind]
+    return [cell for cell in held if cell["cell_type"] == "code"]
+
+
+def is_test(cell):
+    return "test" in cell["metadata"].get("tags", ())
+
+
+def quick_text(cell):
+    """The code of a cell with smaller sizes; each text that is replaced must be there, once."""
+    text = "".join(cell["source"])
+    for old, new in cell["metadata"].get("quick", {}).items():
+        assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in the cell {cell['id']}"
+        text = text.replace(old, new)
+    return text
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -25,7 +42,6 @@ def cells(path, kind="code"):
 def test_runs_quickly(path, monkeypatch):
     """All cells in their order, with few repetitions; figures are drawn and closed."""
     pytest.importorskip("IPython", reason="notebooks need the extra 'notebooks'")
-    monkeypatch.setenv("FSMEU_QUICK", "1")
     monkeypatch.chdir(FOLDER)
     with mpl.rc_context():
         mpl.use("Agg")
@@ -33,8 +49,8 @@ def test_runs_quickly(path, monkeypatch):
 
         names = {"__name__": "__main__"}
         try:
-            for number, (text, _) in enumerate(cells(path)):
-                exec(compile(text, f"{path.name}, code cell {number}", "exec"), names)
+            for cell in code_cells(path):
+                exec(compile(quick_text(cell), f"{path.name}, cell {cell['id']}", "exec"), names)
         except InputError as error:
             if "FSMEU_DATA" not in str(error):
                 raise
@@ -44,20 +60,33 @@ def test_runs_quickly(path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_is_shown_is_no_test(path):
+    """Assertions are in cells of their own, which are hidden; every size to replace is there."""
+    tests = 0
+    for cell in code_cells(path):
+        found = any(isinstance(one, ast.Assert) for one in ast.walk(ast.parse(quick_text(cell))))
+        assert found == is_test(cell)
+        if found:
+            assert cell["metadata"]["jupyter"]["source_hidden"]
+            assert cell["outputs"] == []
+            tests += 1
+    assert tests
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_is_committed(path):
     """Outputs of a full run, with a figure and a last table; no errors, nothing of the machine."""
     text = path.read_text(encoding="utf-8")
     assert len(text.encode()) < 1_000_000
-    code = cells(path)
-    first = ast.parse(code[0][0])
+    shown = [cell for cell in code_cells(path) if not is_test(cell)]
+    first = ast.parse("".join(shown[0]["source"]))
     first.body = [one for one in first.body if isinstance(one, ast.Import | ast.ImportFrom)]
     exec(compile(first, path.name, "exec"), {})  # what it imports is there
-    found = [output for _, outputs in code for output in outputs]
+    found = [output for cell in shown for output in cell["outputs"]]
     assert not any(output["output_type"] == "error" for output in found)
     assert any({"image/png", "image/svg+xml"} & set(o.get("data", ())) for o in found)
-    (last,) = code[-1][1]
+    (last,) = shown[-1]["outputs"]
     heads = "".join(last["data"]["text/markdown"]).splitlines()[0]
     assert [one in heads for one in ("printed", "here", "why")] == [True] * 3
-    assert "FSMEU_QUICK" in "".join(one for one, _ in code)
     for word in (str(Path.home()), str(FOLDER.parent), "/tmp/"):
         assert word not in text

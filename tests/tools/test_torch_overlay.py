@@ -62,4 +62,4 @@ def test_commands_go_on_with_it(project, monkeypatch, command, arguments, words)
 
 
 def test_it_is_no_part_of_an_environment():
-    assert "torch" not in environment.EXTRAS
+    assert "torch" not in environment.GROUPS

@@ -187,7 +187,7 @@ def refuse_large(
     for depth in (0, 1):
         first, gains = view.advance(depth + 1, np.array([view.start]))
         once = gains[rows]  # type: ignore[index]
-        ranks[0] = np.linalg.matrix_rank(once[:, 0, first[0] == view.start])
+        ranks[0] = _rank(once[:, 0, first[0] == view.start])
         guard_size(name, _sums(n - depth, ranks), limit, least=True)
         view.start = view.start if depth else int(first[0, 0])
     targets, place = np.unique(first[0], return_inverse=True)
@@ -195,7 +195,7 @@ def refuse_large(
         second, twice = view.advance(3, targets)
         ways, back = np.nonzero(second[place] == view.start)
         both = once[:, 0, ways] + twice[rows][:, place[ways], back]  # type: ignore[index]
-        ranks[1] = np.linalg.matrix_rank(both)
+        ranks[1] = _rank(both)
     least = 0
     explored = _Explored(name, view, view.symbols, limit)
     explored.gains = explored.gains[:0]
@@ -203,6 +203,11 @@ def refuse_large(
         least += fresh * _sums(m, ranks)
         guard_size(name, least, limit, least=True)
         guard_arcs(name, least * view.symbols, limit, least=True)
+
+
+def _rank(gains: Floats | Ints) -> int:
+    """The number of linearly independent columns; 0 without any, which numpy 1.26 refuses."""
+    return int(np.linalg.matrix_rank(gains)) if gains.size else 0
 
 
 def _sums(m: int, ranks: list[int]) -> int:
