@@ -383,12 +383,14 @@ def _keep_section(section: str, data: Mapping[str, Any]) -> None:
 
 
 def _print_curves(rows: Sequence[Row]) -> None:
-    steps = sorted({row.iteration for row in rows})
-    cells = []
-    for name in dict.fromkeys(row.task for row in rows):
-        values = {row.iteration: row.value for row in rows if row.task == name}
-        cells.append([name, *(f"{100 * values[k]:.2f}" if k in values else "" for k in steps)])
-    emit(cells, ("iteration", *map(str, steps)), right=[str(k) for k in steps])
+    """Prints one line for each iteration and one column for each task."""
+    names = list(dict.fromkeys(row.task for row in rows))
+    values = {(row.task, row.iteration): row.value for row in rows}
+    wide = max(11, *map(len, names)) + 2
+    line(f"{'iteration':<11}" + "".join(f"{name:>{wide}}" for name in names))
+    for step in sorted({row.iteration for row in rows}):
+        shown = (_percent(values.get((name, step)), wide) for name in names)
+        line(f"{step:<11}" + "".join(shown))
 
 
 def _print_tasks(as_json: bool) -> None:

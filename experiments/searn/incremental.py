@@ -1,4 +1,4 @@
-"""The incremental perceptron (Collins and Roark 2004; section 5.4 of Daumé et al. 2009).
+"""The incremental perceptron (Collins and Roark 2004; section 5.3 of Daumé et al. 2009).
 
 A structured perceptron whose argmax is a beam search from left to right. As soon as the gold prefix
 is no longer among the partial outputs that are held, the weights are moved towards its features and

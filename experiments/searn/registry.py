@@ -165,7 +165,7 @@ def _why_methods(base: Method, independent: Method) -> tuple[Method, ...]:
     lbfgs = Multiclass(LogisticRegression(C=1.0, max_iter=100))
     alone = {**independent.settings, "learner": lbfgs}
     found = [
-        replace(_with(base, "why", "wide beam"), beams={100: ""}, once=True),
+        replace(_with(base, "why", "wide beam"), beams={50: ""}, once=True),
         replace(independent, name="independent, L-BFGS", settings=alone, axis="why", once=True),
         replace(_with(base, "why", "L-BFGS", learner=lbfgs), once=True),
         replace(_with(base, "why", "4 folds", folds=4), once=True),
@@ -229,6 +229,7 @@ def _tag_pairs(beam: str) -> tuple[tuple[str, str], ...]:
     others = (
         f"SEARN, iteration 0{beam}",
         f"SEARN, Hamming loss{beam}",
+        "incremental perceptron",
         "CRF",
         "independent",
         f"SEARN, right to left{beam}",
@@ -237,8 +238,28 @@ def _tag_pairs(beam: str) -> tuple[tuple[str, str], ...]:
     return (*((own, other) for other in others), *_WEIGHED)
 
 
+_WHY = (
+    "SEARN, wide beam",
+    "SEARN, L-BFGS, beam 10",
+    "SEARN, perceptron, beam 10",
+    "SEARN, SVM, beam 10",
+    "SEARN, 4 folds, beam 10",
+    "SEARN, right to left, beam 10",
+    "SEARN, neighbours, beam 10",
+    "SEARN, 2 letters, beam 10",
+    "incremental perceptron",
+    "incremental perceptron, 2 letters",
+    "structured perceptron",
+    "CRF",
+    "CRF, penalty 0.1",
+    "CRF, penalty 10",
+    "CRF, neighbours",
+)
+"""Rows of handwriting whose difference from SEARN with a beam of 10 is asked for."""
+
+
 def _ocr_pairs(past: int) -> tuple[tuple[str, str], ...]:
-    """SEARN beside its first iteration, beside no history, and beside a conditional field."""
+    """SEARN beside its first iteration, no history, a conditional field; and other settings."""
     return (
         ("SEARN, greedy", "MEMM, greedy"),
         ("SEARN, greedy", "independent"),
@@ -246,6 +267,7 @@ def _ocr_pairs(past: int) -> tuple[tuple[str, str], ...]:
         ("SEARN, quadratic SVM, beam 10", "independent, quadratic SVM"),
         (f"SEARN, {past} letters, beam 10", f"MEMM, {past} letters, beam 10"),
         (f"SEARN, {past} letters, beam 10", "CRF"),
+        *((name, "SEARN, beam 10") for name in (*_WHY, f"SEARN, {past} letters, beam 10")),
         *_WEIGHED,
     )
 
