@@ -3,6 +3,7 @@
     ./run python experiments/daume2009.py run TASK... [--quick] [--seeds 3] [-o out/searn]
     ./run python experiments/daume2009.py run TASK... --axis all [--train 300] [--test 300] [-o out]
     ./run python experiments/daume2009.py run summarisation --collections FOLDER [--words 100]
+    ./run python experiments/daume2009.py table
     ./run python experiments/daume2009.py table out/searn [--keep SECTION]
     ./run python experiments/daume2009.py curves TASK... [--iterations 10] [-o out/searn]
     ./run python experiments/daume2009.py chain [--keep SECTION]
@@ -12,11 +13,11 @@ for all; `--list` names them); a second call with the same folder goes on where 
 ``--axis`` adds what the paper varies: learner, chunks or words, order, costs, beta, reduction.
 ``--collections`` summarises parsed documents of one's own (``searn/collection.py`` says how files
 are named). ``chain`` is Theorem 3.
-``table`` shows all that is finished in a folder beside the paper's figures, ``curves`` draws scores
-over iterations as in Figure 6; ``--keep`` writes both where the notebooks 09_searn and
-11_vine_growth read them. What was seen stands in ``searn/registry.py``. The data: ``fetch.py
-conll2000 conll2002_esp ocr_letters``. Times are in the table of a run: chunking takes ten minutes
-or so of one processor with all seeds and baselines, `--quick` seconds.
+``table`` prints every table of ``results/daume2009.json`` beside the paper's figures, or all that
+is finished in a folder; ``--keep`` writes that to a section of the record, which notebooks 09_searn
+and 11_vine_growth read, too. ``curves`` draws scores over iterations as in Figure 6. The data:
+``fetch.py conll2000 conll2002_esp ocr_letters``. Times are in the tables, and in the log of
+commands that each folder of runs has; `--quick` takes seconds.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,7 +45,7 @@ from searn.chain import chain_losses
 from searn.experiment import Plan, as_data, curve, differences, experiment, plot_iterations, rows_of
 from searn.registry import CURVES, TASKS, WORDS, summaries
 from searn.results import Difference, Result, Row, Told, read_folder
-from searn.task import AXES, Sizes, Task
+from searn.task import AXES, Printed, Sizes, Task
 
 app = typer.Typer(
     cls=Guarded,
@@ -52,7 +55,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS = "commands.txt"
-"""In a folder of results: the commands that made them."""
+"""In a folder of results: the log of the commands that made them."""
+SECTIONS = {
+    "full": "Table 1: all training sentences",
+    "axes": "Costs, beta, reductions and Figure 6: fewer sentences",
+    "summaries": "Table 2: synthetic collections",
+    "chain": "Theorem 3: wrong labels on a chain of T positions",
+}
+"""Sections of the record and what they are."""
 _COMMAND = shlex.join(["./run", "python", "experiments/daume2009.py", *sys.argv[1:]])
 
 _Tasks = Annotated[
@@ -140,7 +150,12 @@ _Iterations = Annotated[int, typer.Option("--iterations", min=1, help="Iteration
 _List = Annotated[bool, typer.Option("--list", help="List the tasks and end.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
 _Finished = Annotated[
-    str, typer.Argument(metavar="FOLDER", help="What was given to run as --output.")
+    str | None,
+    typer.Argument(
+        metavar="FOLDER",
+        help="What was given to run as --output; what is on record if it is left out.",
+        show_default=False,
+    ),
 ]
 _QuickRuns = Annotated[bool, typer.Option("--quick", help="Those of quick runs.")]
 _Keep = Annotated[
@@ -188,11 +203,10 @@ def run_tasks(
     summarised = summaries(place, words or ([WORDS] if place is None else [100, 250]), width)
     known = {**TASKS, "summarisation": summarised}
     asked = {name: _narrowed(known[name], axis, method) for name in chosen}
-    _note_command(output)
     rows: dict[str, list[Row]] = {}
     numbers = range(1 if quick else seeds)
     for name, task in asked.items():
-        with progress_bar("training") as bar:
+        with _logged(output), progress_bar("training") as bar:
             sizes = Sizes(train, test, quick)
             plan = Plan(numbers, sizes, held_out, folds, _folder(output), _teller(bar))
             mine = experiment(task, plan)
@@ -225,9 +239,8 @@ def draw_curves(
     Policy iteration: each new policy takes the place of the old one (beta = 1).
     """
     rows: list[Row] = []
-    _note_command(output)
     for name in _chosen(tasks or list(CURVES)):
-        with progress_bar("training") as bar:
+        with _logged(output), progress_bar("training") as bar:
             numbers = range(1 if quick else seeds)
             sizes = Sizes(train, test, quick)
             plan = Plan(numbers, sizes, False, folds, _folder(output), _teller(bar))
@@ -260,13 +273,22 @@ def show_chain(
         found = [chain_losses(length, 1000 if quick else 20_000, seed) for seed in numbers]
         means = {name: sum(one[name] for one in found) / len(found) for name in found[0]}
         rows.append({"T": length, **means})
+    if as_json:
+        print_json(rows)
+    else:
+        _print_chain(rows)
+    if keep is not None:
+        spent = f"{_COMMAND}  # {time.process_time():.0f} s of processor time"
+        _keep_section(keep, {"commands": [spent], "rows": rows})
+
+
+def _print_chain(rows: Sequence[Mapping[str, float]]) -> None:
+    """Prints wrong labels by the length of the chain."""
     cells = [
         [f"{one:.2f}" if isinstance(one, float) else str(one) for one in row.values()]
         for row in rows
     ]
-    emit(cells, tuple(rows[0]), as_json=rows if as_json else None, right=list(rows[0]))
-    if keep is not None:
-        _keep_section(keep, {"commands": [_COMMAND], "rows": rows})
+    emit(cells, tuple(rows[0]), right=list(rows[0]))
 
 
 def _teller(bar: Progress) -> Told:
@@ -325,15 +347,33 @@ def _write(folder: str, name: str, data: Any) -> None:
     write_output(Path(folder) / name, json.dumps(data, indent=1))
 
 
-def _note_command(folder: str | None) -> None:
-    """Adds the command of this process to those that are noted in the folder."""
+@contextmanager
+def _logged(folder: str | None) -> Iterator[None]:
+    """Logs the command of this process in the folder: that it begins, then that it has ended."""
     place = _folder(folder)
     if place is None:
+        yield
         return
-    path = place / COMMANDS
-    held = read_text(path, "commands").splitlines() if path.is_file() else []
-    lines = dict.fromkeys([*held, _COMMAND])
-    write_output(path, "".join(f"{one}\n" for one in lines))
+    place.mkdir(parents=True, exist_ok=True)
+    _log(place, _COMMAND)
+    yield
+    _log(place, f"{_COMMAND}  # {time.process_time():.0f} s of processor time")
+
+
+def _log(place: Path, text: str) -> None:
+    with (place / COMMANDS).open("a", encoding="utf-8") as file:
+        file.write(f"{text}\n")
+
+
+def _commands_in(folder: Path) -> list[str]:
+    """The commands of the log with their seconds; those without were stopped, and resumed later."""
+    lines = read_text(folder / COMMANDS, "commands").splitlines()
+    ended = [one for one in lines if "  # " in one]
+    known = {one.partition("  # ")[0] for one in ended}
+    return [
+        *ended,
+        *dict.fromkeys(f"{one}  # stopped" for one in lines if one not in known | {*ended}),
+    ]
 
 
 def _keep_section(section: str, data: Mapping[str, Any]) -> None:
@@ -343,12 +383,14 @@ def _keep_section(section: str, data: Mapping[str, Any]) -> None:
 
 
 def _print_curves(rows: Sequence[Row]) -> None:
-    steps = sorted({row.iteration for row in rows})
-    cells = []
-    for name in dict.fromkeys(row.task for row in rows):
-        values = {row.iteration: row.value for row in rows if row.task == name}
-        cells.append([name, *(f"{100 * values[k]:.2f}" if k in values else "" for k in steps)])
-    emit(cells, ("iteration", *map(str, steps)), right=[str(k) for k in steps])
+    """Prints one line for each iteration and one column for each task."""
+    names = list(dict.fromkeys(row.task for row in rows))
+    values = {(row.task, row.iteration): row.value for row in rows}
+    wide = max(11, *map(len, names)) + 2
+    line(f"{'iteration':<11}" + "".join(f"{name:>{wide}}" for name in names))
+    for step in sorted({row.iteration for row in rows}):
+        shown = (_percent(values.get((name, step)), wide) for name in names)
+        line(f"{step:<11}" + "".join(shown))
 
 
 def _print_tasks(as_json: bool) -> None:
@@ -359,37 +401,87 @@ def _print_tasks(as_json: bool) -> None:
 
 @app.command("table")
 def show_table(
-    folder: _Finished, quick: _QuickRuns = False, as_json: _Json = False, keep: _Keep = None
+    folder: _Finished = None, quick: _QuickRuns = False, as_json: _Json = False, keep: _Keep = None
 ) -> None:
-    """Prints what the runs in a folder have found, beside the figures of Daumé et al. (2009).
+    """Prints all that is on record, beside the figures of Daumé et al. (2009).
 
-    All tasks together first; then each with intervals, seconds and memory, and differences between
-    methods on the same sentences.
+    With a folder, what the runs in it have found. All tasks together first; then each with
+    intervals, seconds and memory, and differences between methods on the same sentences.
     """
-    by_task = _results_in(Path(folder), "runs", quick)
-    if as_json or keep is not None:
-        rows = [row for name, mine in by_task.items() for row in rows_of(TASKS[name], mine)]
-        pairs = [one for name, mine in by_task.items() for one in differences(TASKS[name], mine)]
-        data = {"rows": as_data(rows), "differences": as_data(pairs)}
-        if keep is None:
-            print_json(data)
-            return
-        commands = read_text(Path(folder) / COMMANDS, "commands").splitlines()
-        curves = _results_in(Path(folder), "curves", quick, none=True)
-        drawn = [row for name, mine in curves.items() for row in rows_of(TASKS[name], mine)]
-        _keep_section(keep, {"commands": commands, **data, "curves": as_data(drawn)})
+    if folder is None:
+        record = json.loads(read_text(RESULTS / "daume2009.json", "results"))["found"]
+        if as_json:
+            print_json(record)
+        else:
+            _print_record(record)
         return
-    print_together({name: rows_of(TASKS[name], mine) for name, mine in by_task.items()})
+    section = _section(Path(folder), quick)
+    if keep is not None:
+        _keep_section(keep, section)
+    elif as_json:
+        print_json(section)
+    else:
+        _print_section(section)
+
+
+def _section(folder: Path, quick: bool) -> dict[str, Any]:
+    """What the runs in a folder have found, as a section of the record."""
+    by_task = _results_in(folder, "runs", quick)
+    curves = _results_in(folder, "curves", quick)
+    if not by_task and not curves:
+        remedy = "Make some with run TASK -o FOLDER"
+        raise InputError(f"folder {folder}", "it must hold results", remedy=remedy)
+    return {
+        "commands": _commands_in(folder),
+        "rows": as_data(
+            [row for name, mine in by_task.items() for row in rows_of(TASKS[name], mine)]
+        ),
+        "differences": as_data(
+            [one for name, mine in by_task.items() for one in differences(TASKS[name], mine)]
+        ),
+        "curves": as_data(
+            [row for name, mine in curves.items() for row in rows_of(TASKS[name], mine)]
+        ),
+    }
+
+
+def _print_record(record: Mapping[str, Any]) -> None:
+    """Prints all sections of the record."""
+    for name, title in SECTIONS.items():
+        if name not in record:
+            continue
+        line(f"{'' if name == next(iter(SECTIONS)) else chr(10)}== {title} ==\n")
+        if name == "chain":
+            _print_chain(record[name]["rows"])
+        else:
+            _print_section(record[name])
+        line("commands:")
+        for command in record[name]["commands"]:
+            line(f"  {command}")
+
+
+def _print_section(section: Mapping[str, Any]) -> None:
+    """Prints tables, differences and curves of one section of the record, or of a folder."""
+    rows = [Row(**row) for row in section["rows"]]
+    by_task = {name: [row for row in rows if row.task == name] for name in TASKS}
+    by_task = {name: mine for name, mine in by_task.items() if mine}
+    if by_task:
+        print_together(by_task)
+        line()
+        print_together(by_task, "sequences")
+    pairs = [Difference(**one) for one in section["differences"]]
     for name, mine in by_task.items():
-        print_results(TASKS[name], mine)
+        _print_rows(mine, _printed(TASKS[name], mine))
+        _print_differences([one for one in pairs if one.task == name])
+    if section["curves"]:
+        line("\nscores after each iteration, beta = 1:")
+        _print_curves([Row(**row) for row in section["curves"]])
 
 
-def _results_in(
-    folder: Path, kind: str, quick: bool, none: bool = False
-) -> dict[str, list[Result]]:
-    """The results of a kind by task; without any if there may be none."""
+def _results_in(folder: Path, kind: str, quick: bool) -> dict[str, list[Result]]:
+    """The results of a kind by task; none where there is no such folder."""
     place = folder / (f"{kind}-quick" if quick else kind)
-    found = [] if none and not place.is_dir() else list(read_folder(place))
+    found = list(read_folder(place)) if place.is_dir() else []
     by_task = {name: [one for one in found if one.task == name] for name in TASKS}
     return {name: mine for name, mine in by_task.items() if mine}
 
@@ -401,20 +493,37 @@ def print_results(task: Task, results: Sequence[Result]) -> None:
     _print_differences(differences(task, results))
 
 
-def print_together(by_task: Mapping[str, Sequence[Row]]) -> None:
-    """Prints one line for each method and one column for each task, figures of the paper last."""
+def print_together(by_task: Mapping[str, Sequence[Row]], score: str | None = None) -> None:
+    """Prints one line for each method and one column for each task, figures of the paper last.
+
+    Args:
+        by_task: the rows of each task.
+        score: which one is printed where a task has it; None for the one that is compared.
+    """
+    asked = {name: score or TASKS[name].score for name in by_task}
+    by_task = {name: rows for name, rows in by_task.items() if asked[name] in rows[0].scores}
     methods = dict.fromkeys(row.method for rows in by_task.values() for row in rows)
-    cells = {(row.method, name): row.value for name, rows in by_task.items() for row in rows}
-    paper = {name: _printed(TASKS[name], rows) for name, rows in by_task.items()}
-    width = max(map(len, [*methods, *(f"paper: {m}" for held in paper.values() for m in held)]))
+    cells = {
+        (row.method, name): row.scores[asked[name]]
+        for name, rows in by_task.items()
+        for row in rows
+    }
+    printed = {
+        (method, name): one.value
+        for name, rows in by_task.items()
+        for method, one in _printed(TASKS[name], rows).items()
+        if one.score == asked[name]
+    }
+    beside = dict.fromkeys(method for method, _ in printed)
+    width = max((len(one) for one in [*methods, *(f"paper: {one}" for one in beside)]), default=0)
     wide = {name: max(len(name), 9) + 2 for name in by_task}
     line(" " * width + "".join(f"{name:>{wide[name]}}" for name in by_task))
-    line(" " * width + "".join(f"{TASKS[name].score:>{wide[name]}}" for name in by_task))
+    line(" " * width + "".join(f"{asked[name]:>{wide[name]}}" for name in by_task))
     for method in methods:
         shown = (_percent(cells.get((method, name)), wide[name]) for name in by_task)
         line(f"{method:<{width}}" + "".join(shown))
-    for method in dict.fromkeys(m for held in paper.values() for m in held):
-        shown = (f"{paper[name].get(method, ''):>{wide[name]}}" for name in by_task)
+    for method in beside:
+        shown = (f"{printed.get((method, name), ''):>{wide[name]}}" for name in by_task)
         line(f"{f'paper: {method}':<{width}}" + "".join(shown))
 
 
@@ -422,13 +531,13 @@ def _percent(value: float | None, width: int) -> str:
     return " " * width if value is None else f"{100 * value:>{width}.2f}"
 
 
-def _printed(task: Task, rows: Sequence[Row]) -> dict[str, float]:
+def _printed(task: Task, rows: Sequence[Row]) -> dict[str, Printed]:
     """The paper's figures for methods that were trained on as many sentences."""
     sizes = {row.method: row.trained for row in rows}
-    return {name: value for name, (value, size) in task.paper.items() if sizes.get(name) == size}
+    return {name: one for name, one in task.paper.items() if sizes.get(name) == one.trained}
 
 
-def _print_rows(rows: Sequence[Row], paper: Mapping[str, float]) -> None:
+def _print_rows(rows: Sequence[Row], paper: Mapping[str, Printed]) -> None:
     """Prints one line for each method, however long it is."""
     if not rows:
         return
@@ -442,7 +551,8 @@ def _print_rows(rows: Sequence[Row], paper: Mapping[str, float]) -> None:
         scores = "".join(f"{100 * row.scores[name]:>11.2f}" for name in more)
         runs = f"{row.folds:>7}{len(row.by_seed):>7}{row.trained:>9}{row.tested:>8}"
         used = f"{row.training:>9.1f}{row.predicting:>8.1f}{row.memory:>6.0f}"
-        printed = f"{paper[row.method]:>7.2f}" if row.method in paper else ""
+        known = paper.get(row.method)
+        printed = "" if known is None else f"  {known.score} {known.value:.2f}"
         value = f"{100 * row.value:>10.2f}"
         line(f"{row.method:<{width}}{value}  {span:>12}{scores}{runs}{used}{printed}")
 

@@ -18,7 +18,8 @@ from scipy.sparse import csr_array
 from fsmeu.arrays import Ints
 from fsmeu.errors import need_installed, one_of
 from fsmeu.searn.searn import Searn
-from searn.task import Labels, Method, Split, mirrored, mirrored_tags
+from searn.incremental import IncrementalPerceptron
+from searn.task import Labels, Method, Part, Split, mirrored, mirrored_tags, with_neighbours
 from searn.vine import first_sentences, oracle_summary
 
 __all__ = ["KINDS", "Clock", "Run", "crf_predictions", "peak_memory", "reset_peak", "runs_of"]
@@ -141,6 +142,9 @@ def runs_of(method: Method, split: Split, seed: int, every: bool = False) -> Ite
     reset_peak()
     if method.mirrored:
         split = Split(mirrored(split.train), mirrored(split.test), numbers=split.numbers)
+    if method.neighbours:
+        parts = (with_neighbours(split.train), with_neighbours(split.test))
+        split = Split(*parts, numbers=split.numbers)
     for run in KINDS[method.kind](method, split, seed, every):
         turned = [mirrored_tags(one) for one in run.found] if method.mirrored else run.found
         yield replace(run, found=turned)
@@ -177,13 +181,40 @@ def _predicted(model: Searn, size: int, split: Split) -> tuple[Labels, float, fl
 
 
 def _crf(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
-    train, test = split.train, split.test
+    def predict(train: Part, test: Part) -> Labels:
+        rows = train.sentences
+        return crf_predictions(
+            (rows.matrix, rows.starts, train.labels),
+            (test.sentences.matrix, test.sentences.starts),
+            **method.settings,
+        )
+
+    return _by_stream(method, split, predict)
+
+
+def _incremental(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
+    def predict(train: Part, test: Part) -> Labels:
+        learned = IncrementalPerceptron(**method.settings, seed=seed)
+        learned.fit(train.sentences.matrix, train.sentences.starts, train.labels)
+        return learned.predict(test.sentences.matrix, test.sentences.starts)
+
+    return _by_stream(method, split, predict)
+
+
+def _by_stream(method: Method, split: Split, predict: Callable[[Part, Part], Labels]) -> list[Run]:
+    """The run of a method for one stream of labels; of two streams, each is predicted alone."""
     clock = Clock()
-    found = crf_predictions(
-        (train.sentences.matrix, train.sentences.starts, train.labels),
-        (test.sentences.matrix, test.sentences.starts),
-        **method.settings,
-    )
+    train, test = split.train, split.test
+    if not isinstance(train.labels[0][0], tuple):
+        found = predict(train, test)
+    else:
+        streams = [
+            predict(
+                Part(train.sentences, [[pair[k] for pair in one] for one in train.labels]), test
+            )
+            for k in (0, 1)
+        ]
+        found = [list(zip(*both, strict=True)) for both in zip(*streams, strict=True)]
     return [Run(method.name, 0, found, clock.stop(), 0.0, peak_memory())]
 
 
@@ -201,6 +232,7 @@ def _summaries(make: Callable[..., list[str]]) -> Callable[[Method, Split, int, 
 KINDS: dict[str, Callable[[Method, Split, int, bool], Any]] = {
     "searn": _searn,
     "crf": _crf,
+    "incremental": _incremental,
     "first": _summaries(first_sentences),
     "oracle": _summaries(oracle_summary),
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array, hstack
 
 from fsmeu.arrays import Ints
 from fsmeu.searn.features import HashedSentences
@@ -16,6 +17,7 @@ __all__ = [
     "AXES",
     "Method",
     "Part",
+    "Printed",
     "Sizes",
     "Split",
     "Task",
@@ -23,6 +25,7 @@ __all__ = [
     "mirrored",
     "mirrored_tags",
     "part_of",
+    "with_neighbours",
 ]
 
 Labels = list[list[Any]]
@@ -90,6 +93,7 @@ class Method:
         once: whether one seed is enough: nothing is drawn, or it is a baseline that takes long.
         axis: what it varies, one of ``AXES``; "main" is run always.
         mirrored: whether sentences of chunk tags are read from right to left.
+        neighbours: whether features of the positions before and after are added to those of each.
     """
 
     name: str
@@ -100,11 +104,21 @@ class Method:
     once: bool = False
     axis: str = "main"
     mirrored: bool = False
+    neighbours: bool = False
 
 
-AXES = ("main", "learner", "steps", "order", "costs", "beta", "reduction")
+AXES = ("main", "learner", "steps", "order", "costs", "beta", "reduction", "why")
 """What methods vary: the learner, one word or one chunk at a time, left to right or right to left,
-how costs are found, the weight of a new policy, the reduction to binary problems."""
+how costs are found, the weight of a new policy, the reduction to binary problems, and what may keep
+SEARN from what a conditional field reaches."""
+
+
+class Printed(NamedTuple):
+    """A figure in the prose of Daumé et al. (2009)."""
+
+    score: str  # what it is, as in ``Measure.scores``
+    value: float  # in percent
+    trained: int  # sentences trained on: it stands beside runs of the same size alone
 
 
 @dataclass(frozen=True)
@@ -118,8 +132,7 @@ class Task:
         splits: the parts, one pair for each fold, given sizes and whether held-out training data
             take the place of the test data, for the choice of settings.
         methods: what is compared.
-        paper: figures in the prose of Daumé et al. (2009, section 6.1.7), by method, with the
-            number of sentences trained on: they stand beside runs of the same size alone.
+        paper: printed figures of sections 6.1.7 and 6.1.8 by method.
         pairs: pairs of rows whose difference is asked for, by the names of the runs.
         counts: how predictions are measured against given labels.
     """
@@ -129,7 +142,7 @@ class Task:
     score: str
     splits: Callable[[Sizes, bool], Iterator[Split]]
     methods: Sequence[Method] = ()
-    paper: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    paper: Mapping[str, Printed] = field(default_factory=dict)
     pairs: Sequence[tuple[str, str]] = ()
     counts: Callable[[Any, Any], Measure] = counts_of
 
@@ -186,3 +199,25 @@ def mirrored_tags(tags: Sequence[str]) -> list[str]:
             *[f"I-{name}"] * (end - begin - 1),
         ]
     return found
+
+
+def with_neighbours(part: Part) -> Part:
+    """Sentences with the features of the positions before and after among those of each position.
+
+    Columns of features of a position itself stay; those of the others follow, so that there must be
+    three times as many columns as are used.
+    """
+    held = part.sentences
+    rows, columns = held.matrix.shape
+    used = int(held.matrix.indices.max(initial=-1)) + 1
+    own = held.matrix[:, :used]
+    inner = np.ones(rows, bool)
+    inner[held.starts[:-1][np.diff(held.starts) > 0]] = False  # all but the first of a sentence
+    shifted = np.arange(rows) - 1
+    before = diags_array(inner.astype(own.dtype)) @ own[shifted]
+    after = diags_array(np.append(inner[1:], False).astype(own.dtype)) @ own[(shifted + 2) % rows]
+    wide = csr_array(hstack([own, before, after]))
+    arrays = (wide.data, wide.indices.astype(np.int32), wide.indptr)
+    matrix = csr_array(arrays, shape=(rows, columns))
+    matrix.eliminate_zeros()
+    return Part(HashedSentences(matrix, held.starts, held.crossed), part.labels)

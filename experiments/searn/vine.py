@@ -21,14 +21,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, check_int, one_of
 from fsmeu.learning.saving import register
-from fsmeu.searn.features import stem
+from fsmeu.searn.features import hashed_sentences, stem
+from fsmeu.searn.spaces import CustomSpace, ListStates
 from searn.collection import Collection, read_collections, subtree_order
 from searn.growth import (
     Growth,
@@ -48,6 +52,7 @@ from searn.task import Part, Sizes, Split
 
 __all__ = [
     "GrowingSummary",
+    "SummarySpace",
     "SummaryState",
     "UnitFeatures",
     "action_features",
@@ -295,6 +300,40 @@ class GrowingSummary(BaseEstimator):  # type: ignore[misc]
     def loss(self, output: Sequence[str], y: References) -> float:
         """The loss of a finished summary, 1 - ROUGE-2."""
         return 1.0 - rouge(list(output), y)
+
+
+@register
+class SummarySpace(CustomSpace):
+    """Growing summaries as ``Searn`` takes them, the same as ``CustomSpace`` makes of them.
+
+    Features and costs of all actions of a state are found together, the costs by beams that move in
+    lockstep: with a hundred words and more, that is several times as fast.
+    """
+
+    def fitted(self, ys: Any) -> SummarySpace:
+        """A copy without labels."""
+        space = SummarySpace(self.space)
+        space.labels_ = []
+        return space
+
+    def rows(self, states: ListStates) -> tuple[csr_array, Ints]:
+        """One row of features for each action of each state, and where those of a state begin."""
+        lines = [
+            [found]
+            for state, units in zip(states.items, states.choices, strict=True)
+            for found in action_features(state.growth, state.known, state.added, units)
+        ]
+        begins = np.concatenate(([0], np.cumsum(states.counts)))
+        return hashed_sentences(lines, self.inputs.bits).matrix, begins
+
+    def costs(self, states: ListStates) -> tuple[Floats, Ints]:
+        """The cost of each action, (B, most), and -1 for each state: no action is preferred."""
+        costs = np.full(self.allowed(states).shape, np.inf)
+        golds = (self.gold[k] for k in states.examples.tolist())
+        for row, state, gold in zip(costs, states.items, golds, strict=True):
+            found = self.space.costs(state, gold)
+            row[: len(found)] = found
+        return costs, np.full(len(states), -1, np.int64)
 
 
 def collections(words: int, sizes: Sizes, held_out: bool = False) -> Iterator[Split]:

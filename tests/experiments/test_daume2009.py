@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from searn.registry import TASKS
+import fsmeu
+from searn.registry import TASKS, WRONG_LABELS
 from searn.sequences import FILES
-from tests.experiments.conftest import needs
+from tests.experiments.conftest import FOLDER, needs
 
 
 @pytest.fixture
@@ -72,7 +73,8 @@ def test_quick_runs(daume, tmp_path, task):
     for row in rows:
         assert row["method"] in ran.stdout
         assert 0 <= row["low"] <= row["value"] <= row["high"] <= 1
-    assert json.loads(daume("table", tmp_path, "--quick", "--json").stdout)["rows"] == rows
+    section = json.loads(daume("table", tmp_path, "--quick", "--json").stdout)
+    assert section["rows"] == rows
     shown = daume("table", tmp_path, "--quick").stdout
     assert all(row["method"] in shown for row in rows)
 
@@ -103,6 +105,41 @@ def test_axes_of_handwriting(daume, tmp_path):
     assert {"SEARN, beam 10", "SEARN, beta 1, greedy", "SEARN, beta of theory, greedy"} <= names
     assert not any("costs" in name for name in names)
     assert {(row["trained"], row["tested"]) for row in rows} == {(30, 20)}
+
+
+def test_the_record_is_printed(daume):
+    """Without a folder, every row, difference and command on record is printed."""
+    record = json.loads((FOLDER / "results" / "daume2009.json").read_text())["found"]
+    shown = daume("table").stdout
+    assert json.loads(daume("table", "--json").stdout) == record
+    for section in record.values():
+        assert all(command in shown for command in section["commands"])
+        for row in section.get("differences", []):
+            assert f"{row['method']} less {row['other']}: {100 * row['value']:+.2f}" in shown
+        for row in section["rows"]:
+            value = f"{100 * row['value']:.2f}" if "value" in row else f"{row['MEMM']:.2f}"
+            assert value in shown
+
+
+def test_commands_are_logged(daume, tmp_path):
+    """A command is logged when it begins and when it ends; one that was stopped is told apart."""
+    daume("run", "summarisation", "--quick", "--method", "first", "-o", tmp_path / "new")
+    begun, ended = (tmp_path / "new" / "commands.txt").read_text().splitlines()
+    assert ended.startswith(f"{begun}  # ")
+    with (tmp_path / "new" / "commands.txt").open("a") as file:
+        file.write("./run python experiments/daume2009.py run other\n")
+    section = json.loads(daume("table", tmp_path / "new", "--quick", "--json").stdout)
+    assert section["commands"] == [
+        ended,
+        "./run python experiments/daume2009.py run other  # stopped",
+    ]
+
+
+def test_wrong_labels_are_counted():
+    """The paper's Hamming loss: 1 for each wrong label, whatever the length."""
+    loss = fsmeu.load(WRONG_LABELS, labels=["a", "b", "c"])
+    for z, y in (("abca", "abca"), ("abca", "cbab"), ("a", "b")):
+        assert loss(list(z), list(y)) == sum(one != other for one, other in zip(z, y, strict=True))
 
 
 def test_chain(daume):

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.searn.spaces import CustomSpace
 from searn import growth as grown
 from searn.collection import Collection, checked
 from searn.rouge import matches_of, rouge
 from searn.synthetic import synthetic_collections
-from searn.vine import GrowingSummary, action_features, unit_features
+from searn.vine import GrowingSummary, SummarySpace, action_features, unit_features
 
 
 def collection(words, heads, sentences, references, query=()):
@@ -212,3 +213,21 @@ def test_rouge_from_the_definition(summary, references, n):
                 left.remove(reference[i : i + n])
                 hit += 1
     assert rouge(summary, references, n) == (hit / total if total else 0.0)
+
+
+@pytest.mark.parametrize("unit", ["word", "sentence"])
+def test_all_actions_of_a_state_at_once(unit):
+    """Features and costs are those that actions have one by one, along a search."""
+    held = synthetic_collections(2, seed=5)
+    searches = []
+    for kind in (CustomSpace, SummarySpace):
+        space = kind(GrowingSummary(10, unit=unit, width=3)).fitted(None)
+        inputs = space.read_inputs(held, 12, (), "test")
+        searches.append(space.over(inputs, [list(one.references) for one in held]))
+    states = searches[0].start(np.arange(2))
+    while not searches[0].is_done(states).any():
+        one_by_one, together = ((space.rows(states), space.costs(states)) for space in searches)
+        assert together[0][1].tolist() == one_by_one[0][1].tolist()
+        assert np.allclose(together[0][0].toarray(), one_by_one[0][0].toarray(), atol=1e-12)
+        assert np.allclose(together[1][0], one_by_one[1][0], atol=1e-12)
+        states = searches[0].step(states, one_by_one[1][0].argmin(axis=1))

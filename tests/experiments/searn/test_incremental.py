@@ -1,0 +1,133 @@
+"""The incremental perceptron beside one written with lists and dictionaries, and enumeration."""
+
+from collections import defaultdict
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from searn.incremental import IncrementalPerceptron
+from searn.methods import runs_of
+from searn.task import Method, Part, Split, with_neighbours
+from tests.experiments.searn.test_results import part
+
+LABELS = "abc"
+
+
+def drawn(seed, lengths):
+    """Features of positions, where sentences start, and their labels, drawn."""
+    random = np.random.default_rng(seed)
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    rows = random.normal(size=(starts[-1], 4))
+    labels = [[LABELS[k] for k in random.integers(3, size=n)] for n in lengths]
+    labels[0][0] = "a"
+    return rows, starts, labels
+
+
+def features(rows, line, history):
+    """The features of labels of the first positions of a sentence, with their amounts."""
+    found = defaultdict(float)
+    past = ["", ""]
+    for row, label in zip(rows, line, strict=False):
+        for column, value in enumerate(row):
+            found["position", column, label] += value
+        found["pair", past[1], label] += 1
+        if history > 1:
+            found["triple", past[0], past[1], label] += 1
+        past = [past[1], label]
+    return found
+
+
+def score(weights, rows, line, history):
+    return sum(weights[name] * value for name, value in features(rows, line, history).items())
+
+
+def reference(rows, starts, labels, beam, history, orders):
+    """Averaged weights by name: Collins and Roark's algorithm as it is told."""
+    weights, total, steps = defaultdict(float), defaultdict(float), 0
+    known = sorted({label for line in labels for label in line})
+    for order in orders:
+        for s in order:
+            mine, gold = rows[starts[s] : starts[s + 1]], labels[s]
+            held = [[]]
+            for t in range(len(gold)):
+                held = [[*line, label] for line in held for label in known]
+                held.sort(key=lambda line: -score(weights, mine, line, history))
+                held = held[:beam]
+                if gold[: t + 1] not in held:
+                    break
+            best = held[0]
+            if best != gold:
+                for line, sign in ((gold[: len(best)], 1), (best, -1)):
+                    for name, value in features(mine, line, history).items():
+                        weights[name] += sign * value
+                        total[name] += sign * value * steps
+            steps += 1
+    return {name: weights[name] - total[name] / steps for name in weights}
+
+
+@settings(max_examples=15)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    st.sampled_from([1, 2, 3, 81]),
+    st.sampled_from([1, 2]),
+)
+def test_weights_and_decisions(seed, lengths, beam, history):
+    """Weights are those of the plain algorithm; a beam that holds all decides by enumeration."""
+    rows, starts, labels = drawn(seed, lengths)
+    model = IncrementalPerceptron(3, beam, history, seed).fit(csr_array(rows), starts, labels)
+    source = np.random.default_rng(seed)
+    orders = [source.permutation(len(labels)) for _ in range(3)]
+    want = reference(rows, starts, labels, beam, history, orders)
+    names = {label: k for k, label in enumerate(model.labels)}
+    first = len(names)
+    column = {k: place for place, k in enumerate(model.columns.tolist())}
+    for name, value in want.items():
+        if name[0] == "position":
+            found = model.weights.positions[column[name[1]], names[name[2]]]
+        elif name[0] == "pair":
+            found = model.weights.pairs[names.get(name[1], first), names[name[2]]]
+        else:
+            context = names.get(name[1], first) * (first + 1) + names.get(name[2], first)
+            found = model.weights.triples[context, names[name[3]]]
+        assert found == pytest.approx(value, abs=1e-9), name
+    if beam == 81:
+        held = defaultdict(float, want)
+        for line, (begin, end) in zip(
+            model.predict(csr_array(rows), starts), pairwise(starts.tolist()), strict=True
+        ):
+            mine = rows[begin:end]
+            best = max(
+                score(held, mine, one, history) for one in product(names, repeat=end - begin)
+            )
+            assert score(held, mine, line, history) == pytest.approx(best, abs=1e-9)
+
+
+def test_two_streams_are_predicted_one_by_one():
+    """Pairs of labels: each stream is what the method predicts of it alone."""
+    one = part(0)
+    both = Part(one.sentences, [[(label, "x" + label) for label in line] for line in one.labels])
+    method = Method("incremental perceptron", "incremental", {"epochs": 2, "beam": 3})
+    (alone,) = runs_of(method, Split(one, one), 0)
+    (paired,) = runs_of(method, Split(both, both), 0)
+    assert paired.found == [[(label, "x" + label) for label in line] for line in alone.found]
+
+
+def test_neighbours():
+    """The features of the positions before and after stand in columns of their own."""
+    given = part(0)
+    rows = csr_array(given.sentences.matrix)
+    wide = csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], 32))
+    held = Part(type(given.sentences)(wide, given.sentences.starts, given.sentences.crossed), [])
+    used = int(rows.indices.max()) + 1
+    found = with_neighbours(held).sentences.matrix.toarray()
+    plain = rows.toarray()[:, :used]
+    for k in range(len(plain)):
+        before = plain[k - 1] if k % 3 > 0 else np.zeros(used)
+        after = plain[k + 1] if k % 3 < 2 else np.zeros(used)
+        assert found[k, : 3 * used].tolist() == [*plain[k], *before, *after]
+    assert not found[:, 3 * used :].any()
