@@ -101,7 +101,7 @@ def test_missing_parts(tmp_path):
 def test_missing_data(monkeypatch, tmp_path):
     monkeypatch.setenv("FSMEU_DATA", str(tmp_path))
     for read in (lambda: read_corpus("conll2000"), sequences.letters):
-        with pytest.raises(InputError, match="Set FSMEU_DATA"):
+        with pytest.raises(InputError, match="set FSMEU_DATA"):
             read()
 
 
