@@ -1,7 +1,8 @@
 """Pages that the documentation generates when it is built: losses, API, commands, notebooks.
 
-mkdocs calls ``on_files`` and ``on_page_markdown``. README, CHANGELOG and CONTRIBUTING become pages,
-too, and links of any page into the sources lead to copies of the files in the site.
+mkdocs calls ``on_files`` and ``on_page_markdown``. README, CHANGELOG and other texts of the sources
+(``PAGES``) become pages, too, and links of any page into the sources lead to copies of the files in
+the site.
 
 Notebooks become Markdown here and not through mkdocs-jupyter (0.26), whose pages leave formulas to
 MathJax and load scripts from elsewhere even where another address of MathJax is given. A page has
@@ -27,6 +28,9 @@ PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "notebooks/README.md": "notebooks/index.md",
+    "experiments/README.md": "experiments.md",
 }
 LINK = re.compile(r"(?P<open>\]\(|src=\")(?P<path>[^)\s:#\"]+)(?P<rest>(?:#[^)\s\"]*)?[)\"])")
 _MATH = re.compile(
@@ -228,8 +232,7 @@ def _row(one: Any) -> str:
 
 
 def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
-    """A page for each notebook, with its outputs, and the list of them."""
-    listed = ["# Notebooks\n", "Each runs in seconds to minutes; the outputs are those of a run.\n"]
+    """A page for each notebook, with its outputs."""
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         parts: list[str] = []
         for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
@@ -245,11 +248,7 @@ def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
                         yield f"notebooks/{name}", picture[1]
                         text = f"![Output of the cell]({name})"
                     parts.append(text)
-        page = "\n\n".join(part for part in parts if part)
-        title = re.search(r"^# (.+)$", page, re.MULTILINE)
-        listed.append(f"- [{title[1] if title else path.stem}]({path.stem}.md)")
-        yield f"notebooks/{path.stem}.md", page
-    yield "notebooks/index.md", "\n".join(listed) + "\n"
+        yield f"notebooks/{path.stem}.md", "\n\n".join(part for part in parts if part)
 
 
 def _is_test(cell: dict[str, Any]) -> bool:
@@ -287,8 +286,9 @@ def _output(output: dict[str, Any]) -> tuple[tuple[str, bytes] | None, str]:
 def site_path(file: Path) -> str:
     """The path in the site of a file of the project."""
     name = file.relative_to(ROOT).as_posix()
-    if name in PAGES:
-        return PAGES[name]
+    for text in (name, f"{name}/README.md"):
+        if text in PAGES:
+            return PAGES[text]
     if name == "grammars":
         return "losses.md"
     if file.suffix == ".ipynb":
@@ -299,6 +299,8 @@ def site_path(file: Path) -> str:
 def relinked(page: str, text: str) -> tuple[str, set[Path]]:
     """The text of a page with links as they are in the site, and the sources that it links to."""
     origin = {site: name for name, site in PAGES.items()}.get(page)
+    if origin is None and page.startswith("notebooks/"):
+        origin = page
     folder = (ROOT / origin if origin else DOCS / page).parent
     sources: set[Path] = set()
 
@@ -335,5 +337,4 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Sets the links of a page."""
     name = page.file.src_uri
-    own = name in MADE or name.startswith("notebooks/")
-    return markdown if own else relinked(name, markdown)[0]
+    return markdown if name in MADE else relinked(name, markdown)[0]
