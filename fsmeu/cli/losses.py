@@ -214,7 +214,8 @@ def _example_text(result: ExampleResult) -> str:
     example = result.example
     pair = " ".join(x if x and " " not in x else f'"{x}"' for x in (example.z, example.y))
     bound = ", ".join(f"{name} = {value:g}" for name, value in result.bindings.items())
-    text, params = f"line {example.place.line}: {pair}", f" with {bound}" if bound else ""
+    text = f"line {example.place.line}: {pair}"
+    params = f" with {bound}" if bound else ""
     if result.value is None:
         return f"FAILS {text}{params}, because:"
     if result.holds:

@@ -52,9 +52,11 @@ def demo(
         "independent labels": fsmeu.models.Bernoulli(INDEPENDENT),
         "Markov chain": fsmeu.models.Markov(INITIAL, TRANSITION, n=len(INDEPENDENT)),
     }
-    rows, reasons = [], []
+    rows = []
+    reasons = []
     for name, model in models.items():
-        best, cells = fsmeu.decode(f1, model), [name]
+        best = fsmeu.decode(f1, model)
+        cells = [name]
         for labels in (model.most_probable()[0][0], best.labels):
             cells += ["".join(map(str, labels)), f"{fsmeu.expect(f1, labels, model).value:.4f}"]
         rows.append([*cells, "yes" if best.exact else "no"])

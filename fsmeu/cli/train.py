@@ -195,7 +195,8 @@ def _build_tagger(templates: str, loss: str, params: dict[str, Any], given: dict
 
 def _read(files: _Files, reading: opt.ExampleFormat) -> tuple[Examples, Examples | None]:
     """The examples to train with, and those of as many features to test with."""
-    read, how = shared.examples.read_examples, {**vars(reading), "labelled": True}
+    read = shared.examples.read_examples
+    how = {**vars(reading), "labelled": True}
     data = read(files[0], **how)
     if files[1] is None:
         return data, None
@@ -213,7 +214,6 @@ def _train_classifier(
     with shared.estimating(f"train {name}", "training"):
         model.fit(data.rows, data.labels)
     seconds = perf_counter() - begin
-    shared.saving.save(model, place)
     summary = {
         "classifier": name,
         "examples": int(data.rows.shape[0]),
@@ -230,6 +230,7 @@ def _train_classifier(
             predicted = model.predict(test.rows)
         summary["test"] = shared.base.measures(model, test.labels, predicted)
         shared.plot_decision(picture, model, test, predicted)
+    shared.saving.save(model, place)  # what is refused before leaves no file
     return summary
 
 

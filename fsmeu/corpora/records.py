@@ -55,7 +55,8 @@ def open_corpus(name: str | Path) -> Iterator[Source]:
     where = "standard input" if str(name) == STDIN else f"corpus {name}"
     with ExitStack() as stack:
         with readable(where):
-            raw, place = stack.enter_context(open_input(name)), Path(name).expanduser()
+            raw = stack.enter_context(open_input(name))
+            place = Path(name).expanduser()
             is_file = str(name) != STDIN and place.is_file()
         yield Source(where, raw, place.stat().st_size if is_file else None)
 
@@ -86,30 +87,40 @@ def blocks(source: Source, form: str) -> Iterator[list[Record]]:
     resumed writes the same digits. An InputError where the file is not what its first bytes say.
     """
     number = line = begin = size = total = 0
-    stream, piece, filled = None, b"\n", False
-    block, pieces = list[Record](), list[bytes]()
+    stream = None
+    piece = b"\n"
+    filled = False
+    block = list[Record]()
+    pieces = list[bytes]()
     while piece:
         if piece.endswith(b"\n"):  # else it is a piece of a line that is too long
-            line, filled = line + 1, False
+            line = line + 1
+            filled = False
         with readable(f"{source.where}, after line {line - 1}", "must be readable to its end"):
             if stream is None:
                 stream = unpacked(source.raw)
                 stream.read(len(_MARK) * stream.peek(len(_MARK)).startswith(_MARK))
             piece = stream.readline(RECORD_BYTES)
         if piece.strip():
-            begin, size, filled = begin or line, size + len(piece), True
+            begin = begin or line
+            size = size + len(piece)
+            filled = True
             pieces.append(piece)
             if size > RECORD_BYTES:
                 pieces.clear()
         ended = piece.endswith(b"\n") and (form == "jsonl" or not filled)
         if begin and (ended or not piece):
             text = b"".join(pieces).rstrip(b"\r\n") if size <= RECORD_BYTES else None
-            number, total = number + 1, total + len(text or b"")
+            number = number + 1
+            total = total + len(text or b"")
             block.append(Record(number, begin, text))
-            begin, size, pieces = 0, 0, []
+            begin = 0
+            size = 0
+            pieces = []
         if block and (len(block) >= RECORDS_AT_ONCE or total >= BLOCK_BYTES or not piece):
             yield block
-            block, total = [], 0
+            block = []
+            total = 0
 
 
 # -- what a record says ----------------------------------------------------------------------------
@@ -173,11 +184,14 @@ def record_id(content: Mapping[str, Any]) -> str | int | None:
 
 def read_record(record: Record, form: str, places: RecordFields, given: Any = None) -> Item:
     """The record of a "jsonl" or "conll" corpus as data, its model on a condition if given."""
-    system_places, name, lines = places.system_places(), None, list[int]()
+    system_places = places.system_places()
+    name = None
+    lines = list[int]()
     model: Model | None
     if form == "conll":
         tokens = _tokens(_text(record), record.line)
-        lines, where = [token.line for token in tokens], places.gold
+        lines = [token.line for token in tokens]
+        where = places.gold
         has_model = where == "" or any(len(token.probs) > 1 for token in tokens)
         if has_model and where is None:
             must = "the column of the reference must be given where labels have probabilities"
@@ -299,16 +313,19 @@ def _tokens(text: str, line: int) -> list[_Token]:
 
 def _independent(tokens: Sequence[_Token]) -> Independent:
     """The model of tokens with probabilities; a LineError where labels differ, or have none."""
-    labels, rows = list(tokens[0].probs), []
+    labels = list(tokens[0].probs)
+    rows = []
     for token in tokens:
-        row, must = [token.probs.get(label, math.nan) for label in labels], ""
+        row = [token.probs.get(label, math.nan) for label in labels]
+        must = ""
         got = ", ".join(token.probs) or "none"
         if not token.probs:
             must = "each token must have the probability of each label, as in B-NP:0.25 O:0.75"
         elif set(token.probs) != set(labels):
             must = f"its labels must be those of the first token, {', '.join(labels)}"
         elif not (all(0 <= p <= 1 for p in row) and abs(math.fsum(row) - 1) <= _ROUNDED):
-            must, got = "they must be from 0 to 1 and add up to 1", f"a sum of {sum(row)}"
+            must = "they must be from 0 to 1 and add up to 1"
+            got = f"a sum of {sum(row)}"
         if must:
             raise LineError("probabilities", must, token.line, given=got)
         rows.append([p / math.fsum(row) for p in row])

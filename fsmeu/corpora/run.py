@@ -50,7 +50,8 @@ class ModelQuestion:
 
     def answers(self, items: Sequence[Item]) -> list[Data]:
         """The answers for records together; of one alone, faults are told as of one query."""
-        models, alone = [item.model for item in items], len(items) == 1
+        models = [item.model for item in items]
+        alone = len(items) == 1
         if self.kind == "expect":
             zs = [next(iter(item.systems.values())) for item in items]
             if alone:
@@ -116,7 +117,8 @@ def open_output(path: Path, resume: bool) -> Iterator[tuple[Sink, Data | None]]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise InputError(where, "must not be in use by another run") from None
-        size, last = file.seek(0, 2), None
+        size = file.seek(0, 2)
+        last = None
         if size and not resume:
             remedy = wording("Add ", Argument("resume", "True"), " to go on with it, or remove it")
             raise InputError(where, "must be a new file", given="one with results", remedy=remedy)
@@ -160,7 +162,8 @@ def run(
     corpus and question. A record that cannot be answered is such an error with ``bad="stop"``, else
     is skipped.
     """
-    done, reached = int(last["record"]) if last else 0, 0
+    done = int(last["record"]) if last else 0
+    reached = 0
     positions: deque[int] = deque()
 
     def tasks() -> Iterator[bytes]:

@@ -101,7 +101,8 @@ class ScoreQuestion:
         decided as a whole, else None, and "types", the ``chunk_counts`` of each decision.
         """
         items = items if self.temperature is None else _tempered(items, self.temperature)
-        labels, golds = _labels_of(items), [item.gold for item in items]
+        labels = _labels_of(items)
+        golds = [item.gold for item in items]
         try:
             decided = self._decided(items)
             table = scores_of(self.losses, labels, decided, golds)
@@ -127,7 +128,8 @@ class ScoreQuestion:
 
     def _decided(self, items: Sequence[Item]) -> dict[str, list[Any]]:
         """The decisions for all records, by name: those of systems, then those of models."""
-        names, several = items[0].systems, len(self.losses) > 1
+        names = items[0].systems
+        several = len(self.losses) > 1
         decided: dict[str, list[Any]] = {n: [item.systems[n] for item in items] for n in names}
         models = [item.model for item in items if item.model is not None]
         if models and len(models) < len(items):
@@ -214,7 +216,8 @@ class Tally:
         """Adds a block of answers of ``ScoreQuestion``; an InputError if decisions are others."""
         for data in results:
             if not self.n:
-                self.decisions, self.labels = data["decisions"], data["labels"]
+                self.decisions = data["decisions"]
+                self.labels = data["labels"]
             if data["decisions"] != self.decisions:
                 must = f"all records must have the decisions {', '.join(self.decisions)}"
                 where = f"record {data['record']:,}"
@@ -249,7 +252,8 @@ def rows_of(
                 by_level.setdefault((name, loss.kind, level), []).append(values)
         made += len(weights)
         progress(made / (1 + draws), "")
-    rows, at = [], tally.decisions.index(baseline)
+    rows = []
+    at = tally.decisions.index(baseline)
     for (name, kind, level), part in by_level.items():
         drawn = np.concatenate(part)
         less = drawn - drawn[:, at : at + 1]
@@ -271,7 +275,8 @@ def _values(
     if names is None:
         return {"sentence": means}
     totals = np.tensordot(weights, table[:, :, 1:], axes=(1, 0))  # (corpora, decisions, counts)
-    of_corpus, sizes = np.empty(means.shape), weights @ np.array(lengths, np.float64)
+    of_corpus = np.empty(means.shape)
+    sizes = weights @ np.array(lengths, np.float64)
     for size in np.unique(sizes):  # n is the same for corpora of one size
         rows = np.flatnonzero(sizes == size)
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
@@ -287,7 +292,8 @@ def decide_whole(
 
     ``progress`` is told bounds of the best expected value.
     """
-    models, golds = [item.model for item in tally.items], [item.gold for item in tally.items]
+    models = [item.model for item in tally.items]
+    golds = [item.gold for item in tally.items]
     labels = _labels_of(tally.items)
     for name, loss in losses if models and None not in models else ():
         way = f"meu {CORPUS}" + f" {name}" * (len(losses) > 1)

@@ -125,7 +125,8 @@ def other_of(both: Sequence[Any], one: Any) -> Any:
 
 def counted_label(loss: Loss) -> Label | None:
     """The only one of two labels that the loss counts: "1" if there is one, None if both count."""
-    labels, index = loss.alphabet.labels, loss.alphabet.index
+    labels = loss.alphabet.labels
+    index = loss.alphabet.index
     if "1" in index:
         return labels[index["1"]]
     form = getattr(loss, "confusion", None)
@@ -198,7 +199,8 @@ def _rarer(greater: Bools, weights: Floats | None) -> tuple[int, str]:
     """The index of the rarer class, of equally frequent ones 1, and what is said of it."""
     present = np.ones(len(greater)) if weights is None else np.asarray(weights, np.float64)
     for amounts in (present, present > 0):
-        first, last = float(amounts[~greater].sum()), float(amounts[greater].sum())
+        first = float(amounts[~greater].sum())
+        last = float(amounts[greater].sum())
         if not math.isclose(first, last, rel_tol=1e-9):
             return int(last < first), "the rarer class"
     return 1, "the greater of two equally frequent classes"

@@ -81,7 +81,8 @@ def _from_svmlight(name: str, features: int | None, form: str) -> Examples:
         raise InputError(name, must, remedy=counted) from None
     if features is None and rows.shape[1] > (most := input_limit(32)):  # bytes of weights each
         remedy = "Number features without gaps, or raise the limit with FSMEU_MAX_BYTES"
-        must, got = f"there may be at most {most:,} features", f"{rows.shape[1]:,}"
+        must = f"there may be at most {most:,} features"
+        got = f"{rows.shape[1]:,}"
         raise SizeLimitError(name, must, given=got, remedy=remedy)
     return Examples(csr_array(rows), labels)
 
@@ -89,7 +90,8 @@ def _from_svmlight(name: str, features: int | None, form: str) -> Examples:
 def _from_npz(name: str) -> Examples:
     must = "the arrays X and y are needed; or data, indices, indptr and shape of a csr matrix for X"
     arrays = read_arrays(name, f"npz file {name}")
-    labels, sparse = arrays.get("y"), ("data", "indices", "indptr", "shape")
+    labels = arrays.get("y")
+    sparse = ("data", "indices", "indptr", "shape")
     if "X" not in arrays and not arrays.keys() >= set(sparse):
         raise InputError(name, must, given=", ".join(sorted(arrays)) or "nothing")
     try:
@@ -126,7 +128,8 @@ def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
     others = [k for k in range(width) if k not in chosen]
     if not others and begin:
         raise InputError(name, "there must be a column beside the labels", given="none")
-    numbers, names = array("d"), [list[str]() for _ in chosen]
+    numbers = array("d")
+    names = [list[str]() for _ in chosen]
     for line, cells in itertools.chain([] if header else [(begin, first)], lines):
         if len(cells) != width:
             must = f"each line must have {width} columns"
@@ -143,7 +146,8 @@ def _from_csv(name: str, label: str | None, features: int | None) -> Examples:
     if not numbers:
         got = "a header alone" if begin else "none"
         raise InputError(name, "there must be examples", given=got)
-    rows, columns = np.frombuffer(numbers).reshape(-1, len(others)), [*map(_labels, names)]
+    rows = np.frombuffer(numbers).reshape(-1, len(others))
+    columns = [*map(_labels, names)]
     if len(columns) > 1:
         return Examples(rows, np.stack(columns, axis=1))
     return Examples(rows, columns[0] if columns else None)

@@ -275,7 +275,8 @@ def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[I
     not see to that: of 1,000 examples with 3 positives and a share of .1 it holds out no positive.
     """
     random = base.random_of("EUMClassifier", random_state)
-    train, test = [], []
+    train = []
+    test = []
     for label in (0, 1):
         of_class = random.permutation(np.flatnonzero(positive == label))
         if len(of_class) < 2:

@@ -243,6 +243,9 @@ train t.csv -o m.skops
 train {} -o m.skops
   none.csv => none.csv
   folder => folder
+train -o m.skops two.npz
+  --test gaps.npz => NaN
+  --test other.npz => 2
 train t.csv -o m.skops -c OFOClassifier
   --set steps=2 => 'step'
   --set gamma_scale=2 => a parameter must be one of

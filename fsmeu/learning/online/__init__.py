@@ -198,7 +198,8 @@ class OnlineClassifier(base.LogisticClassifier):
         """Raises an InputError unless arrays are as long as the compiled loop takes them to be."""
         super().check_parts()
         if hasattr(self, "state_"):
-            where, wide = type(self).__name__, self.n_features_in_ + 1
+            where = type(self).__name__
+            wide = self.n_features_in_ + 1
             check_shape(self.weights_, (1, wide), where)
             check_shape(self.delays_, (len(self.delays_), wide), where)
             check_shape(self.state_, (1,), where)
@@ -207,7 +208,9 @@ class OnlineClassifier(base.LogisticClassifier):
 
     def _begin(self, features: int, horizon: int | None) -> None:
         """Checks the parameters and forgets everything; the horizon is the number of examples."""
-        where, mean, must = type(self).__name__, self.average, "number above 0 and at most 1e100"
+        where = type(self).__name__
+        mean = self.average
+        must = "number above 0 and at most 1e100"
         base.check_real(where, "step", self.step, *base.POSITIVE_NUMBER)
         beta = base.check_real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
         one_of(where, "schedule", self.schedule, ("sqrt", "constant"))
@@ -331,10 +334,12 @@ class FOFOClassifier(OnlineClassifier):
 
     def _begin(self, features: int, horizon: int | None) -> None:
         super()._begin(features, horizon)
-        where, scale = type(self).__name__, self.gamma_scale
+        where = type(self).__name__
+        scale = self.gamma_scale
         if self.horizon is not None:
             horizon = check_int(where, "horizon", self.horizon)
-        must, above = 'finite number above 0 or "auto"', base.POSITIVE_NUMBER[1]
+        must = 'finite number above 0 or "auto"'
+        above = base.POSITIVE_NUMBER[1]
         scale = (
             0.0 if scale == "auto" else base.check_real(where, "gamma_scale", scale, must, above)
         )
