@@ -14,9 +14,9 @@ text of their files. What skops does not do is done here:
 
 A file can be read with skops alone, ``skops.io.load``, if the classes of this package are trusted.
 Compiled code of scikit-learn that is not checked here trusts its arrays: kernels of support vector
-machines, and gradient boosting whose trees have other columns than it has outputs. A file that was
-made for it may end the process, or have it read and write memory that is not its own. Load such
-models from those whom you trust. To import skops takes a second, when a file is first used.
+machines. A file that was made for it may end the process, or have it read and write memory that is
+not its own. Load such models from those whom you trust. To import skops takes a second, when a file
+is first used.
 """
 
 from __future__ import annotations
@@ -333,7 +333,8 @@ def _check_parts(estimator: Any) -> None:
     if _CLASSES.get(type(estimator).__name__) is not type(estimator):
         must = f"a file must hold one of {', '.join(sorted(_CLASSES))}"
         raise InputError("estimator", must, remedy="For others import fsmeu.searn")
-    for part in _parts(estimator):
+    parts = list(_parts(estimator))
+    for part in parts:
         if isinstance(part, np.ndarray):
             if not holds_texts(part):
                 raise ValueError("an array must be texts, and holds codes that are none")
@@ -347,6 +348,9 @@ def _check_parts(estimator: Any) -> None:
         elif any(callable(getattr(type(part), name, None)) for name in attributes):
             raise ValueError(sorted(attributes))  # a method would be another one
         _check_trees(part)
+    for part in reversed(parts):  # what is within others comes first
+        if isinstance(part, BaseGradientBoosting) and hasattr(part, "estimators_"):
+            _check_stages(part)
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -390,6 +394,21 @@ def _check_trees(part: Any) -> None:
         _checked_depth(nodes, part.n_features_in_)
         if table["is_categorical"].any():  # sets of categories would have to be checked
             raise ValueError("a tree with categories")
+
+
+def _check_stages(part: BaseGradientBoosting) -> None:
+    """Refuses, by any exception, stages of gradient boosting that have other columns than its sums.
+
+    scikit-learn adds one number of each tree to rows of sums, which come from what it begins with,
+    and does not look whether there are as many. All other parts must have been checked before.
+    """
+    stages = part.estimators_
+    for rows in (2, 3):
+        sums = part._raw_predict_init(np.zeros((rows, part.n_features_in_)))
+        if sums.shape != (rows, *stages.shape[1:]) or not sums.flags.c_contiguous:
+            raise ValueError("trees of other outputs")
+    if any(tree.tree_.value.shape[1:] != (1, 1) for tree in stages.flat):
+        raise ValueError("trees of several outputs")
 
 
 class _Nodes(NamedTuple):

@@ -405,6 +405,23 @@ def test_nodes_of_boosted_trees_that_lead_elsewhere_are_refused(tmp_path, change
         load(tmp_path / "bad.skops")
 
 
+def test_stages_of_boosting_with_other_columns_are_refused(tmp_path):
+    """scikit-learn would write beside the row of sums that the trees are added to."""
+    made = DTAClassifier(estimator=GradientBoostingClassifier(n_estimators=2)).fit(X, Y)
+    save(made, tmp_path / "good.skops")
+    assert (load(tmp_path / "good.skops").predict(X) == made.predict(X)).all()
+    stages = made.estimator_.estimators_
+    made.estimator_.estimators_ = np.concatenate([stages] * 5, axis=1)
+    save(made, tmp_path / "bad.skops")
+    with pytest.raises(InputError, match=r"damaged.*trees of other outputs"):
+        load(tmp_path / "bad.skops")
+    made.estimator_.estimators_ = stages
+    made.estimator_.init_.class_prior_ = np.full((1, 1, 1), 1e300)
+    save(made, tmp_path / "bad.skops")
+    with pytest.raises(InputError, match=r"damaged"):
+        load(tmp_path / "bad.skops")
+
+
 def test_what_has_learned_nothing_is_loaded_and_not_fitted(tmp_path):
     """As scikit-learn has it: parameters come back, and predict asks for fit."""
     save(learning.FOFOClassifier(step=3), tmp_path / "new.skops")
