@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests import brute_force
-from tests.explore.rounded import UNIT, RoundedWorld, as_rounded
+from tests.explore.rounded import UNIT, RoundedWorld, Unsure, as_rounded
 from tests.losses.meaning import Undefined
 
 RELATIVE = 1e-11
@@ -76,9 +76,15 @@ class Truth:
 
 
 def tolerance(values, sizes, chances):
-    """How far the expected value of one row of a table may be off."""
+    """How far the expected value of one row of a table may be off.
+
+    Raises:
+        Unsure: the sizes of terms are not known.
+    """
     held = chances > 0
     scale, terms = (np.abs(table[held]) @ chances[held] for table in (values, sizes))
+    if np.isnan(terms):
+        raise Unsure("the sizes of terms are not known")
     return float(RELATIVE * scale + STEPS * UNIT * terms)
 
 
