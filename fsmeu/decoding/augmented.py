@@ -57,13 +57,11 @@ def decide_augmented(problem: Problem, y: Ints) -> Decision:
         must = "some allowed sequence must have a probability above 0"
         raise EmptyError("decode with augment", must, remedy="Loosen the constraint")
     reach = composed.error(best.value)
-    value = best.value
-    labels = best.labels
     return Decision(
-        labels=problem.model.alphabet.decode(labels),
-        value=value,
-        lower=value - reach,
-        upper=value + reach,
+        labels=problem.model.alphabet.decode(best.labels),
+        value=best.value,
+        lower=best.value - reach,
+        upper=best.value + reach,
         exact=True,
         method="augmented",
         why=WHY,
@@ -82,7 +80,10 @@ class _Arcs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Composed:
-    """The model and the loss against a reference, whose states are pairs of their states."""
+    """The model and the loss against a reference, whose states are pairs of their states.
+
+    Where no path has a probability above 0 there are no ends, and so no kinds of them.
+    """
 
     start: Floats  # the logarithm of the model's weight of each first state, (states,)
     arcs: list[_Arcs]  # of each position
@@ -96,7 +97,7 @@ class _Composed:
         found = [self.start]
         for arcs in self.arcs:
             paid = found[-1][arcs.source] + arcs.weight + arcs.gains @ self.slopes[:, kind]
-            found.append(np.maximum.reduceat(paid, arcs.begins) if len(paid) else paid)
+            found.append(np.maximum.reduceat(paid, arcs.begins))
         return found
 
     def by_kind(self, last: Floats) -> Floats:
