@@ -19,6 +19,7 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import need_installed, one_of
 from fsmeu.searn.searn import Searn
 from searn.incremental import IncrementalPerceptron
+from searn.structured_svm import StructuredSVM
 from searn.task import Labels, Method, Part, Split, mirrored, mirrored_tags, with_neighbours
 from searn.vine import first_sentences, oracle_summary
 
@@ -192,13 +193,20 @@ def _crf(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
     return _by_stream(method, split, predict)
 
 
-def _incremental(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
-    def predict(train: Part, test: Part) -> Labels:
-        learned = IncrementalPerceptron(**method.settings, seed=seed)
-        learned.fit(train.sentences.matrix, train.sentences.starts, train.labels)
-        return learned.predict(test.sentences.matrix, test.sentences.starts)
+def _of_sequences(
+    make: Callable[..., IncrementalPerceptron | StructuredSVM],
+) -> Callable[[Method, Split, int, bool], list[Run]]:
+    """Sequence labellers that are learned from whole sentences."""
 
-    return _by_stream(method, split, predict)
+    def run(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
+        def predict(train: Part, test: Part) -> Labels:
+            learned = make(**method.settings, seed=seed)
+            learned.fit(train.sentences.matrix, train.sentences.starts, train.labels)
+            return learned.predict(test.sentences.matrix, test.sentences.starts)
+
+        return _by_stream(method, split, predict)
+
+    return run
 
 
 def _by_stream(method: Method, split: Split, predict: Callable[[Part, Part], Labels]) -> list[Run]:
@@ -232,7 +240,8 @@ def _summaries(make: Callable[..., list[str]]) -> Callable[[Method, Split, int, 
 KINDS: dict[str, Callable[[Method, Split, int, bool], Any]] = {
     "searn": _searn,
     "crf": _crf,
-    "incremental": _incremental,
+    "incremental": _of_sequences(IncrementalPerceptron),
+    "structured svm": _of_sequences(StructuredSVM),
     "first": _summaries(first_sentences),
     "oracle": _summaries(oracle_summary),
 }

@@ -1,0 +1,110 @@
+"""The structured SVM beside its objective by enumeration, and a general minimiser of it."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+
+import fsmeu
+from fsmeu.errors import InputError
+from searn.methods import runs_of
+from searn.registry import WRONG_LABELS
+from searn.structured_svm import StructuredSVM
+from searn.task import Method, Split
+from tests.experiments.searn.test_incremental import drawn
+from tests.experiments.searn.test_results import part
+
+LOSSES = (WRONG_LABELS, "zero_one", "accuracy")
+
+
+def vector(rows, line, known):
+    """The features of a sentence with its labels: columns by labels, then pairs of labels."""
+    size = len(known)
+    found = np.zeros((rows.shape[1] + size + 1, size))
+    before = size
+    for row, label in zip(rows, line, strict=True):
+        k = known.index(label)
+        found[: rows.shape[1], k] += row
+        found[rows.shape[1] + before, k] += 1
+        before = k
+    return found.ravel()
+
+
+def margins(rows, starts, labels, loss):
+    """Of each sentence: the differences of features from those of its labels, and the losses."""
+    known = sorted({label for line in labels for label in line})
+    value = fsmeu.load(loss)
+    sign = 1 if value.kind == "loss" else -1
+    found = []
+    for (begin, end), y in zip(pairwise(starts), labels, strict=True):
+        mine = rows[begin:end]
+        lines = list(product(known, repeat=len(y)))
+        gold = vector(mine, y, known)
+        differences = np.array([vector(mine, line, known) - gold for line in lines])
+        lost = [sign * (value(list(line), y) - value(y, y)) for line in lines]
+        found.append((differences, np.array(lost)))
+    return found
+
+
+def objective(weights, sentences, penalty):
+    """The objective, with the greatest violation of each sentence by enumeration."""
+    hinges = [(lost + differences @ weights).max() for differences, lost in sentences]
+    return penalty / 2 * weights @ weights + np.mean(hinges)
+
+
+def least_objective(sentences, penalty):
+    """The least objective, by a quadratic program with a slack variable for each sentence."""
+    size = sentences[0][0].shape[1]
+    count = len(sentences)
+    slopes = [
+        np.hstack((-differences, np.tile(np.eye(count)[i], (len(lost), 1))))
+        for i, (differences, lost) in enumerate(sentences)
+    ]
+    matrix = np.vstack(slopes)
+    limits = np.concatenate([lost for _, lost in sentences])
+    scale = np.concatenate((np.full(size, penalty), np.zeros(count)))
+    linear = np.concatenate((np.zeros(size), np.full(count, 1 / count)))
+    start = np.concatenate((np.zeros(size), [lost.max() for _, lost in sentences]))
+    found = minimize(
+        lambda v: scale @ (v * v) / 2 + linear @ v,
+        start,
+        jac=lambda v: scale * v + linear,
+        constraints={"type": "ineq", "fun": lambda v: matrix @ v - limits, "jac": lambda v: matrix},
+        method="SLSQP",
+        options={"ftol": 1e-10, "maxiter": 500},
+    )
+    return found.fun
+
+
+@settings(max_examples=6)
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    st.sampled_from(LOSSES),
+    st.sampled_from([0.1, 1.0]),
+)
+def test_objective(seed, lengths, loss, penalty):
+    """The objective is within the duality gap of the least one; the gap closes with the passes."""
+    rows, starts, labels = drawn(seed, lengths)
+    sentences = margins(rows, starts, labels, loss)
+    least = least_objective(sentences, penalty)
+    learned = StructuredSVM(loss, penalty, epochs=150).fit(csr_array(rows), starts, labels)
+    order = np.argsort(learned.columns)
+    weights = np.concatenate((learned.weights.positions[order], learned.weights.pairs)).ravel()
+    reached = objective(weights, sentences, penalty)
+    assert least - 1e-6 <= reached <= least + 0.02 * (1 + least)
+    assert -1e-12 <= learned.gap <= 0.02 * (1 + least)
+
+
+def test_as_a_method():
+    """Run as a method it predicts labels that one feature tells; a penalty of 0 is refused."""
+    split = Split(part(1), part(2))
+    options = {"loss": WRONG_LABELS, "penalty": 0.001, "epochs": 20}
+    run = next(iter(runs_of(Method("structured SVM", "structured svm", options), split, 0)))
+    assert run.found == split.test.labels
+    with pytest.raises(InputError, match="penalty must be above 0"):
+        StructuredSVM(penalty=0.0)
