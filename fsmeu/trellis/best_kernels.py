@@ -24,7 +24,17 @@ from fsmeu.trellis.batches import (
 )
 from fsmeu.trellis.count_rows import fill
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
-from fsmeu.trellis.z_tables import FIRST, ONLY, ZTables
+from fsmeu.trellis.z_tables import (
+    COUNTED,
+    FIRST,
+    JOIN,
+    ONLY,
+    PAIR_AFTER,
+    PAIR_BEFORE,
+    SOURCE_FEATURES,
+    SOURCE_SET,
+    ZTables,
+)
 
 
 @jit_small
@@ -144,13 +154,13 @@ def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
             b.top[0] += sets.size
         fill(b.offset[i + 1], 0, z_tables.width[i + 1], -np.inf)
         for w in range(z_tables.ways[kind], z_tables.ways[kind + 1]):
-            p = z_tables.way[w, 0]
+            p = z_tables.way[w, PAIR_AFTER]
             if p >= z_tables.width[i + 1]:
                 break
             if not b.ranges.alive[i + 1, p]:
                 continue
-            source = z_tables.way[w, 1]
-            join = z_tables.way[w, 5]
+            source = z_tables.way[w, PAIR_BEFORE]
+            join = z_tables.way[w, JOIN]
             after = b.place[i + 1, p]
             if join == FIRST:
                 after[0] = b.top[0]
@@ -159,15 +169,15 @@ def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
                 b.offset[i + 1, p] = shown(score, i, z_tables.target_rows[kind], p)
                 fill(b.value, b.top[0], b.top[0] + limit, -np.inf)
                 b.top[0] += limit
-            gain = shown(score, i, z_tables.source_rows, z_tables.way[w, 4])
-            begin = b.ranges.low[i] + z_tables.way[w, 3]
-            row = RowSlice(b.value, sets.begin + z_tables.way[w, 2] * sets.size, sets.size)
+            gain = shown(score, i, z_tables.source_rows, z_tables.way[w, SOURCE_FEATURES])
+            begin = b.ranges.low[i] + z_tables.way[w, COUNTED]
+            row = RowSlice(b.value, sets.begin + z_tables.way[w, SOURCE_SET] * sets.size, sets.size)
             if source >= 0:
                 if source >= z_tables.width[i] or b.offset[i, source] == -np.inf:
                     continue
                 gain += b.offset[i, source]
                 row = best_row(b, i, source)
-                begin = b.place[i, source, 1] + z_tables.way[w, 3]
+                begin = b.place[i, source, 1] + z_tables.way[w, COUNTED]
             if join == ONLY:
                 after[0] = row.begin
                 after[1] = begin

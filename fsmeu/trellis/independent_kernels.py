@@ -14,9 +14,9 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.jit import jit_entry, jit_helper
+from fsmeu.twofold import UNIT
 
 BLOCK = 64  # labels that are added up without compensation
-UNIT = 2.0**-53
 LOG_UNITS = 500.0  # units of rounding of a logarithm of a mass, as a part of it
 _EVEN_UNITS = 128.0  # of a term but for its exponents, where items count alike
 _UNEVEN_UNITS = 640.0  # where they do not, and masses are products of a block

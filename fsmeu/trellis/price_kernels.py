@@ -36,7 +36,16 @@ from fsmeu.trellis.best_kernels import (
     trace,
 )
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small
-from fsmeu.trellis.z_tables import ONLY, ZTables
+from fsmeu.trellis.z_tables import (
+    COUNTED,
+    JOIN,
+    ONLY,
+    PAIR_AFTER,
+    PAIR_BEFORE,
+    SOURCE_FEATURES,
+    SOURCE_SET,
+    ZTables,
+)
 
 MOST_PRICES = 48  # prices that are tried for one count, at most
 _DOUBLINGS = 20  # after which no price is found at which the best path counts as many, or as few
@@ -87,8 +96,8 @@ def fill_steps(z_tables: ZTables, n: int, buffers: PriceBuffers) -> None:
             buffers.member[i, m - first] = of_source
         first = z_tables.ways[kind]
         for w in range(first, z_tables.ways[kind + 1]):
-            of_source = shown(score, i, z_tables.source_rows, z_tables.way[w, 4])
-            of_target = shown(score, i, z_tables.target_rows[kind], z_tables.way[w, 0])
+            of_source = shown(score, i, z_tables.source_rows, z_tables.way[w, SOURCE_FEATURES])
+            of_target = shown(score, i, z_tables.target_rows[kind], z_tables.way[w, PAIR_AFTER])
             buffers.way[i, w - first] = of_source + of_target
 
 
@@ -150,20 +159,20 @@ def best_before(
             new[p, 1] = -np.inf
         first = z_tables.ways[kind]
         for w in range(first, z_tables.ways[kind + 1]):
-            p = z_tables.way[w, 0]
+            p = z_tables.way[w, PAIR_AFTER]
             if p >= z_tables.width[i + 1]:
                 break
-            source = z_tables.way[w, 1]
+            source = z_tables.way[w, PAIR_BEFORE]
             if source >= z_tables.width[i]:
                 continue
-            adds = z_tables.way[w, 3]
-            g = z_tables.way[w, 2]
+            adds = z_tables.way[w, COUNTED]
+            g = z_tables.way[w, SOURCE_SET]
             score = buffers.way[i, w - first]
             before = now[source] if source >= 0 else buffers.set_best[g]
             counted = counts[source] if source >= 0 else buffers.set_counted[g]
             at_cheap = before[0] + (score - cheap * adds)
             at_dear = before[1] + (score - dear * adds)
-            is_only = z_tables.way[w, 5] == ONLY
+            is_only = z_tables.way[w, JOIN] == ONLY
             if is_only or at_cheap > new[p, 0]:
                 new[p, 0] = at_cheap
                 new_counts[p, 0] = counted[0] + adds
@@ -205,19 +214,19 @@ def step_back(z_tables: ZTables, i: int, cheap: float, dear: float, buffers: Pri
         set_best[g, 1] = -np.inf
     first = z_tables.ways[kind]
     for w in range(first, z_tables.ways[kind + 1]):
-        p = z_tables.way[w, 0]
+        p = z_tables.way[w, PAIR_AFTER]
         if p >= z_tables.width[i + 1]:
             break
-        source = z_tables.way[w, 1]
+        source = z_tables.way[w, PAIR_BEFORE]
         if source >= z_tables.width[i]:
             continue
-        adds = z_tables.way[w, 3]
+        adds = z_tables.way[w, COUNTED]
         at_cheap = beyond[p, 0] + (buffers.way[i, w - first] - cheap * adds)
         at_dear = beyond[p, 1] + (buffers.way[i, w - first] - dear * adds)
         if source >= 0:
             raise_both(back[source], at_cheap, at_dear)
         else:
-            raise_both(set_best[z_tables.way[w, 2]], at_cheap, at_dear)
+            raise_both(set_best[z_tables.way[w, SOURCE_SET]], at_cheap, at_dear)
     first = z_tables.source_set[first_set]
     for g in range(end - 1, first_set - 1, -1):  # a set stands before those that it is a member of
         at_cheap = set_best[g - first_set, 0]

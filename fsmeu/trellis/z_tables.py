@@ -17,6 +17,13 @@ from fsmeu.fst.distinct import distinct_rows, distinct_sets, row_keys
 from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.features import ConcatenatedRows, begins_of, features_of
 
+# Columns of ``ZTables.way``
+PAIR_AFTER = 0
+PAIR_BEFORE = 1  # -1 where a way leads from a source set
+SOURCE_SET = 2  # among those of the kind; -1 where a way leads from a pair
+COUNTED = 3
+SOURCE_FEATURES = 4  # the source feature set
+JOIN = 5  # how it joins the ways to its pair: one of the following
 ONLY = 0  # a way that is the only one to its pair
 FIRST = 1  # the first of several
 OTHER = 2  # one of the others
@@ -35,8 +42,7 @@ class ZTables(NamedTuple):
         member: pair before, or -1; source set of the kind, or -1; source feature set. A source set
             that is a member stands before those that it is a member of.
         ways: where the ways of each kind begin.
-        way: pair after; pair before, or -1; source set of the kind, or -1; counted; source feature
-            set; and ONLY, FIRST or OTHER.
+        way: the ways of all kinds, (ways, 6); ``PAIR_AFTER`` to ``JOIN`` are its columns.
         source_rows: score rows of each source feature set, (sets, terms).
         target_rows: score rows of each pair after, (kinds, pairs, terms).
         backs: where the arcs to each pair begin, (kinds, pairs + 1).
@@ -93,7 +99,7 @@ def tables_of_z(composed: Composed, labels: int, adds: Bools) -> ZTables:
         backs.append(begins_of(target[once], width) + len(back))
         back.add(np.stack([source, feature_set, counted, label], axis=1)[once])
         step[k, source, label] = np.stack([target, feature_set, counted], axis=1)
-    opened = [np.count_nonzero(ways[:, 5] == FIRST) for ways in way.parts]
+    opened = [np.count_nonzero(ways[:, JOIN] == FIRST) for ways in way.parts]
     kept = np.diff(source_set.begins) + np.array(opened, np.int64)
     return ZTables(
         kind=composed.kind,
