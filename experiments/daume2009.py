@@ -5,6 +5,7 @@
     ./run python experiments/daume2009.py run summarisation --collections FOLDER [--words 100]
     ./run python experiments/daume2009.py table
     ./run python experiments/daume2009.py table out/searn [--keep SECTION]
+    ./run python experiments/daume2009.py page
     ./run python experiments/daume2009.py curves TASK... [--iterations 10] [-o out/searn]
     ./run python experiments/daume2009.py chain [--keep SECTION]
 
@@ -15,9 +16,10 @@ for all; `--list` names them); a second call with the same folder goes on where 
 are named). ``chain`` is Theorem 3.
 ``table`` prints every table of ``results/daume2009.json`` beside the paper's figures, or all that
 is finished in a folder; ``--keep`` writes that to a section of the record, which notebooks 09_searn
-and 11_vine_growth read, too. ``curves`` draws scores over iterations as in Figure 6. The data:
-``fetch.py conll2000 conll2002_esp ocr_letters``. Times are in the tables, and in the log of
-commands that each folder of runs has; `--quick` takes seconds.
+and 11_vine_growth read, too; ``page`` writes the record into the documentation. ``curves`` draws
+scores over iterations as in Figure 6. The data: ``fetch.py conll2000 conll2002_esp ocr_letters``.
+Times are in the tables, and in the log of commands that each folder of runs has; `--quick` takes
+seconds.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ from fsmeu.files import read_text
 from fsmeu.progress import Progress, progress_bar
 from searn.chain import chain_losses
 from searn.experiment import Plan, as_data, curve, differences, experiment, plot_iterations, rows_of
+from searn.page import page
 from searn.registry import CURVES, TASKS, WORDS, summaries
 from searn.results import Difference, Result, Row, Told, read_folder
 from searn.task import AXES, Printed, Sizes, Task
@@ -58,11 +61,14 @@ COMMANDS = "commands.txt"
 """In a folder of results: the log of the commands that made them."""
 SECTIONS = {
     "full": "Table 1: all training sentences",
-    "axes": "Costs, beta, reductions and Figure 6: fewer sentences",
+    "axes": "Costs, beta and Figure 6: fewer sentences",
+    "reductions": "Section 6.1.7: learners that see costs or not, 200 sentences",
     "summaries": "Table 2: synthetic collections",
     "chain": "Theorem 3: wrong labels on a chain of T positions",
 }
 """Sections of the record and what they are."""
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "papers" / "daume2009_tables.md"
+"""The page of all tables."""
 _COMMAND = shlex.join(["./run", "python", "experiments/daume2009.py", *sys.argv[1:]])
 
 _Tasks = Annotated[
@@ -422,6 +428,13 @@ def show_table(
         print_json(section)
     else:
         _print_section(section)
+
+
+@app.command("page")
+def write_page() -> None:
+    """Writes docs/papers/daume2009_tables.md: all that is on record, in Markdown."""
+    write_output(PAGE, page(load("daume2009"), SECTIONS))
+    line(f"page: {PAGE}")
 
 
 def _section(folder: Path, quick: bool) -> dict[str, Any]:

@@ -121,6 +121,23 @@ def test_the_record_is_printed(daume):
             assert value in shown
 
 
+def test_the_page_of_tables_is_that_of_the_record(load):
+    """The page holds every row, difference, iteration and command; ``page`` would not change it."""
+    script = load("daume2009")
+    record = json.loads((FOLDER / "results" / "daume2009.json").read_text())["found"]
+    shown = script.PAGE.read_text(encoding="utf-8")
+    for section in record.values():
+        assert all(f"\n{command}\n" in shown for command in section["commands"])
+        for row in section.get("differences", []):
+            points = f"{100 * row['value']:+.2f}".replace("-", "−")
+            assert f"| {row['method']} less {row['other']} | {points} |" in shown
+        for row in section["rows"]:
+            if "value" in row:
+                span = f"{100 * row['low']:.2f} to {100 * row['high']:.2f}"
+                assert f"| {row['method']} | {100 * row['value']:.2f} | {span} |" in shown
+    assert script.page(record, script.SECTIONS) == shown
+
+
 def test_commands_are_logged(daume, tmp_path):
     """A command is logged when it begins and when it ends; one that was stopped is told apart."""
     daume("run", "summarisation", "--quick", "--method", "first", "-o", tmp_path / "new")
