@@ -26,7 +26,8 @@ pynini = openfst()
 pywrapfst = openfst("pywrapfst")
 
 
-@pytest.mark.parametrize("image", images())
+# OpenFst pads arcs with bytes that it does not set: as names of cases they would differ by process.
+@pytest.mark.parametrize("image", images(), ids=lambda image: f"{len(image)} bytes")
 def test_files_are_read_as_openfst_reads_them(image):
     """Arc by arc as pynini sees it; its texts keep nine digits."""
     found, fst = read_machine(image, "file"), pynini.Fst.read_from_string(image)

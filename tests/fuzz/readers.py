@@ -9,12 +9,17 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 import fsmeu
 from fsmeu import learning
@@ -76,10 +81,13 @@ def _is_fitted(made, given):
 
 
 def _predicted(path):
-    made = load(path)
-    if not _is_fitted(made, X[:5]):
-        return ()
-    return made.predict(X[:5]), made.predict_proba(X[:5]) if hasattr(made, "predict_proba") else ()
+    """Predictions by one thread: a fork would wait for the threads of OpenMP, which it lacks."""
+    with threadpool_limits(1, user_api="openmp"):
+        made = load(path)
+        if not _is_fitted(made, X[:5]):
+            return ()
+        has_probabilities = hasattr(made, "predict_proba")
+        return made.predict(X[:5]), made.predict_proba(X[:5]) if has_probabilities else ()
 
 
 def _machine(path):
@@ -161,7 +169,11 @@ def _models():
 
 def _classifiers():
     pipe = make_pipeline(StandardScaler(), LogisticRegression())
-    trees = [RandomForestClassifier(2, random_state=0), GradientBoostingClassifier(n_estimators=2)]
+    trees = [
+        RandomForestClassifier(2, random_state=0),
+        GradientBoostingClassifier(n_estimators=2),
+        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2),
+    ]
     made = [learning.DTAClassifier("fscore", inner) for inner in (pipe, *trees)]
     made += [DEEP, *ONLINE, *(WITHIN[k] for k in (0, 1, 4))]
     fitted = {f"{k}.skops": clone(one).fit(X, Y) for k, one in enumerate(made)}

@@ -138,7 +138,11 @@ INNER = [
     *(DecisionTreeClassifier(random_state=0), MLPClassifier((3,), random_state=0)),
     *(BaggingClassifier(n_estimators=3, max_features=2, random_state=0), SVC(random_state=0)),
     AdaBoostClassifier(n_estimators=3, random_state=0),
-    StackingClassifier([("tree", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())]),
+    # calibration asks an unfitted estimator for predict_proba: the last one must be named
+    StackingClassifier(
+        [("tree", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())],
+        LogisticRegression(),
+    ),
     *(GaussianProcessClassifier(), KNeighborsClassifier(algorithm="brute")),
     *(LogisticRegression(), RidgeClassifier(), SGDClassifier(random_state=0), LinearSVC()),
     *(BernoulliNB(), ComplementNB(), GaussianNB(), MultinomialNB()),

@@ -335,7 +335,7 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
     n = len(machine.layers)
     classes = np.array([machine.start], np.int64)
     sums = machine.steps.begin(n)[:, None]
-    lost = np.zeros(len(sums))
+    lost = np.zeros_like(sums)  # bounds on the errors of the sums of each state, (sums, states)
     great = np.abs(sums).max(initial=0.0) + n * np.abs(amounts).max(initial=0.0)
     whole = bool((np.rint(amounts) == amounts).all()) and great < domains.MOST_WHOLE
     inexact = np.where(is_exact(amounts), 0.0, relative_error(4) * np.abs(amounts))
@@ -347,11 +347,15 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
         targets = layer.next[classes].astype(np.int64)
         kinds = layer.kinds[classes]
         after = sums[:, :, None] + amounts[:, kinds]
-        if not whole:
-            rest = two_sum(sums[:, :, None], amounts[:, kinds])[1]
-            lost += (np.abs(rest) + inexact[:, kinds]).max(axis=(1, 2), initial=0.0)
         ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
         first, number = distinct_rows([targets.ravel(), *ranks])
+        arc_errors = np.zeros_like(after)
+        if not whole:
+            rest = two_sum(sums[:, :, None], amounts[:, kinds])[1]
+            arc_errors = lost[:, :, None] + np.abs(rest) + inexact[:, kinds]
+        lost = np.zeros((len(sums), len(first)))
+        for greatest, errors_of_arcs in zip(lost, arc_errors, strict=True):
+            np.maximum.at(greatest, number, errors_of_arcs.ravel())
         steps.append(number.reshape(targets.shape))
         classes = targets.ravel()[first]
         sums = after.reshape(len(sums), targets.size)[:, first]

@@ -226,10 +226,13 @@ class ReferenceSteps:
     def value_errors(
         self, n: int, constants: Floats, ends: Floats, sums: Floats, lost: Floats
     ) -> Floats:
-        """Bounds on what rounding does to such values, (cells,), given those of sums, (sums,)."""
+        """Bounds on what rounding does to such values, (cells,), given those of sums.
+
+        ``lost`` are bounds on the errors of the sums, (sums, cells).
+        """
         variables: dict[str, Any] = dict(zip(self._constants, map(float, constants), strict=True))
         variables |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
-        errors = dict(zip(self._sums, lost.tolist(), strict=True))
+        errors = dict(zip(self._sums, lost, strict=True))
         return value_errors(self._bound.at(n), variables, errors, sums.shape[1])
 
     def checked(self, n: int, values: Floats) -> Floats:
