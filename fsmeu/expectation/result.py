@@ -146,7 +146,8 @@ class Expectations:
         return len(self.values)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
-        return np.array(self.values, dtype, copy=bool(copy) or None)
+        found = np.asarray(self.values, dtype)
+        return found.copy() if copy else found
 
     def __repr__(self) -> str:
         many = f"{len(self):,} expectations"

@@ -188,7 +188,10 @@ def checked_weights(rows: Rows, weights: Any) -> Floats | None:
     if weights is None:
         return None
     how = {"dtype": np.float64, "ensure_non_negative": True}
-    return np.asarray(validation._check_sample_weight(weights, rows, **how))
+    found = np.asarray(validation._check_sample_weight(weights, rows, **how))
+    if not found.any():  # which scikit-learn before 1.8 does not say
+        raise ValueError("sample_weight must be above 0 for some example")
+    return found
 
 
 class LogisticClassifier(BinaryClassifier):

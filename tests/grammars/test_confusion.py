@@ -32,6 +32,12 @@ def each_pair(score, z, y, **options):
     return score(y.T, z.T, average=None, **options)
 
 
+def _kappa(y, z, empty):
+    """Cohen's kappa, and what is given where it is 0/0."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(metrics.cohen_kappa_score(y, z), nan=empty)
+
+
 SCORES = [
     ("fscore", {}, functools.partial(metrics.fbeta_score, beta=1)),
     ("fscore", {"beta": 2}, functools.partial(metrics.fbeta_score, beta=2)),
@@ -69,9 +75,8 @@ WHOLE = [
     ("mcc", {}, metrics.matthews_corrcoef),
     ("mcc", {"empty": 1},
      lambda y, z: metrics.matthews_corrcoef(y, z) if np.ptp(y) * np.ptp(z) else 1),
-    ("kappa", {}, functools.partial(metrics.cohen_kappa_score, replace_undefined_by=0.0)),
-    ("kappa", {"empty": 0.5},
-     functools.partial(metrics.cohen_kappa_score, replace_undefined_by=0.5)),
+    ("kappa", {}, functools.partial(_kappa, empty=0.0)),
+    ("kappa", {"empty": 0.5}, functools.partial(_kappa, empty=0.5)),
 ]  # fmt: skip
 
 
