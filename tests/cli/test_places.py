@@ -105,6 +105,7 @@ def test_an_interrupted_corpus_says_how_to_go_on(fsmeu, tmp_path):
     assert (go_on.code, out.read_bytes().count(b"\n")) == (0, written + 40)
 
 
+@pytest.mark.nightly
 def test_an_interrupted_corpus_without_a_file_says_what_would_have_helped():
     told = interrupted(None, "decode", "fscore", "--corpus", "-")
     assert told == "fsmeu: interrupted; with --output FILE, --resume could go on.\n"

@@ -40,6 +40,7 @@ def shell(command, *args, **environment):
         ('PYTHONUNBUFFERED=1 "$@" >/dev/full', ["losses"], 2, "No space left on device"),
     ],
 )
+@pytest.mark.thirds
 def test_streams_that_cannot_be_used(command, words, code, said):
     """One sentence, whether it is written at once or at the end; a reader may just go away."""
     ran = shell(command, *words)
@@ -82,6 +83,7 @@ def test_an_interruption_is_quiet():
         ("draw -f fst fscore --n 2 -o -", {}, 2, ["terminal"], "log64"),
     ],
 )
+@pytest.mark.thirds
 def test_terminals(command, environment, code, there, not_there):
     shown, ended = on_terminal(*command.split(), **environment)
     assert ended == code

@@ -35,6 +35,7 @@ def check(listing, case, y, allowed=None, **options):
 
 
 @pytest.mark.parametrize("name", fsmeu.library())
+@pytest.mark.thirds
 def test_every_built_in_loss(name):
     """Losses of counts, of chunks, of windows, with requirements: against all sequences."""
     loss = shelf.load(name)
@@ -147,7 +148,7 @@ def test_other_options_are_refused(options, told):
     assert told in str(caught.value)
 
 
-def test_bad_references_and_models():
+def test_bad_references_and_models(monkeypatch):
     with pytest.raises(InputError, match="length of the model, 2"):
         fsmeu.decode("fscore", [0.5, 0.2], augment=[1])
     with pytest.raises(InputError, match="reference"):
@@ -159,5 +160,6 @@ def test_bad_references_and_models():
         fsmeu.decode("fscore", twice, augment=[1, 0])
     with pytest.raises(EmptyError, match="probability above 0"):
         fsmeu.decode("fscore", [1.0, 1.0], augment=[1, 0], constraint="00")
-    with pytest.raises(SizeLimitError):
-        fsmeu.decode("fscore", np.full(20_000, 0.5), augment=[1] * 20_000)
+    monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
+    with pytest.raises(SizeLimitError, match="FSMEU_MAX_STATES"):
+        fsmeu.decode("fscore", np.full(500, 0.5), augment=[1] * 500)

@@ -105,6 +105,7 @@ def seqeval_table():
 
 @pytest.mark.parametrize("smooth", [None, 0.4])
 @pytest.mark.parametrize("name", ["chunk_fscore", "chunk_fscore_iob1", "chunk_fscore_iobes"])
+@pytest.mark.thirds
 def test_sets_of_spans(name, smooth, seqeval_table):
     """No set of spans has a higher expected F1, by seqeval; smoothing is that of tags."""
     random, n = np.random.default_rng(2), 3

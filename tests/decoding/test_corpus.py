@@ -195,6 +195,7 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
 @pytest.mark.parametrize(
     ("limits", "name", "value"), [(count_search, "MOST_TRIES", 1), (hulls, "EXACT_SUMS", 0)]
 )
+@pytest.mark.thirds
 def test_totals_are_tried_for_as_long_as_it_takes(limits, name, value, monkeypatch):
     """The limit on tries is that of long sequences; where sums are not exact, a gap is told."""
     monkeypatch.setattr(limits, name, value)
@@ -334,6 +335,7 @@ def test_as_by_windows(scale, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "given"), [("fscore", {"beta": 2}), ("recall", {})])
+@pytest.mark.thirds
 def test_expectations_are_those_of_the_distribution(name, given):
     """For hypotheses that are far from the best; the denominator of recall may be 0."""
     loss, models = fsmeu.load(f"chunk_{name}", **given), list(sentences(9, 120, 2.0))

@@ -181,6 +181,7 @@ RARE = [[0.995, 0.004, 0, 0.001, 0]] * 5
 
 
 @pytest.mark.parametrize("empty", [0, 1])
+@pytest.mark.thirds
 def test_rare_chunks_are_proven(empty):
     """Also where the value is small: errors are parts of what is expected, not of what may be."""
     rows = np.array([[0.9994, 2e-4, 1e-4, 2e-4, 1e-4]] * 5)
@@ -247,6 +248,7 @@ def kin(name, tags=TAGS):
 
 
 @pytest.mark.parametrize("kind", ["plain", "sure", "chain"])
+@pytest.mark.thirds
 def test_losses_are_as_low_as_utilities_are_high(kind):
     """- F1 and 1 - F1."""
     model = MODELS[kind](np.random.default_rng(8))

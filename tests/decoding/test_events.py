@@ -49,6 +49,7 @@ def cases(count, seed, most=7):
 
 
 @pytest.mark.parametrize("engine", ["auto", "openfst"])
+@pytest.mark.thirds
 def test_decisions_are_best_among_allowed_hypotheses(engine):
     for case, tolerance, worths in cases(25, seed=1):
         loss = fsmeu.load("event_fscore", tolerance=tolerance)
@@ -59,6 +60,7 @@ def test_decisions_are_best_among_allowed_hypotheses(engine):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.thirds
 def test_no_method_leaves_the_allowed_hypotheses(method):
     decided = 0
     for case, tolerance, worths in cases(12, seed=2):
@@ -126,6 +128,7 @@ def corpus_value(first, second):
     )
 
 
+@pytest.mark.nightly
 def test_a_constraint_restricts_further():
     loss = fsmeu.load("event_fscore", tolerance=1)
     model = Bernoulli([0.9, 0.8, 0.9, 0.9, 0.7, 0.9, 0.9, 0.6])

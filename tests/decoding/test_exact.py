@@ -98,6 +98,7 @@ FAST = [
 
 
 @pytest.mark.parametrize(("name", "params"), FAST)
+@pytest.mark.thirds
 def test_thousands_of_independent_vectors(name, params, rounds):
     """The quadratic method, all together, on a few hundred vectors for each of these."""
     rng = np.random.default_rng(len(name))

@@ -67,6 +67,7 @@ BY_ENGINE = [
 
 
 @pytest.mark.parametrize(("case", "engine"), BY_ENGINE)
+@pytest.mark.thirds
 def test_methods_that_have_the_second_best(case, engine, monkeypatch):
     monkeypatch.setattr(lanes, "LEAST_LENGTH", 1)
     name, measure, model = CASES[case]

@@ -57,6 +57,7 @@ UNPROVEN = {
 
 
 @pytest.mark.parametrize("case", UNPROVEN)
+@pytest.mark.thirds
 def test_the_answer_does_not_depend_on_the_machine(case, monkeypatch):
     """A clock that stands still, and one that is hours on whenever it is read, change nothing."""
     name, model, options = UNPROVEN[case]

@@ -394,6 +394,7 @@ def test_colours_can_be_read(page, scheme):
 
 
 @pytest.mark.parametrize("width", [390, 600, 1200])
+@pytest.mark.thirds
 def test_no_window_needs_sideways_scrolling(page, width):
     """Not the page as a whole, and nothing sticks out but what scrolls by itself."""
     with screen(page.driver, width):

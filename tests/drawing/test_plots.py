@@ -298,6 +298,7 @@ print(*(machine._repr_svg_() for machine in machines), sep="\\n")
 """
 
 
+@pytest.mark.nightly
 def test_what_is_shown_does_not_depend_on_what_was_imported():
     touched = "import fsmeu\nfsmeu.load, fsmeu.draw, fsmeu.models\n"
     commands = ([sys.executable, "-c", script] for script in (SHOWING, touched + SHOWING))

@@ -77,6 +77,7 @@ def test_bounds_hold_in_fractions(seed, n, zeros, caps, options):
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize(("n", "options"), [(40, {}), (130, {"beta": 2, "empty": 0})])
+@pytest.mark.thirds
 def test_bounds_hold_in_quadruple_precision(n, scale, options, monkeypatch):
     monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 1)
     random = np.random.default_rng(n)
@@ -144,6 +145,7 @@ MODELS = {
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("caps", [(), (3, 12)])
+@pytest.mark.thirds
 def test_as_by_counts(kind, caps, monkeypatch):
     """Sums over counts have bounds of their own: both hold the truth."""
     monkeypatch.setattr(totals, "CAPS", caps)
@@ -164,6 +166,7 @@ def test_as_by_counts(kind, caps, monkeypatch):
 
 
 @pytest.mark.parametrize("name", KIN)
+@pytest.mark.thirds
 def test_kin_as_by_counts(name, monkeypatch):
     """Affine values, precision, recall, chunks counted late; with derivatives."""
     random = np.random.default_rng(len(name))
@@ -187,6 +190,7 @@ def test_kin_as_by_counts(name, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["field", "chain"])
 @pytest.mark.parametrize("caps", [(), (3, 25)])
+@pytest.mark.thirds
 def test_derivatives_are_those_of_counts(kind, caps, monkeypatch):
     monkeypatch.setattr(totals, "CAPS", caps)
     random = np.random.default_rng(4)
@@ -271,7 +275,7 @@ def check_corpus(seed, count, scale, options):
 
 @pytest.mark.parametrize("options", [{}, {"beta": 2, "empty": 0}])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 3.0])
-@pytest.mark.thirds
+@pytest.mark.nightly
 def test_corpora_in_quadruple_precision(scale, options):
     """Lanes and windows of counts have bounds that meet."""
     loss, models, zs = check_corpus(3, 200, scale, options)

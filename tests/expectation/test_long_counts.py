@@ -74,6 +74,7 @@ def test_distributions_of_too_many_tables_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("amounts", [("0.1", "0"), ("2^20", "0.1"), ("0.3", "0.1"), ("7", "3")])
 @pytest.mark.parametrize("n", [1000, 4000])
+@pytest.mark.thirds
 def test_amounts_that_cancel_keep_their_bounds(amounts, n):
     """A count of zeros of z where nearly all are ones, as a fraction."""
     of_zero, of_one = amounts

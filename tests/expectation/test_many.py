@@ -68,6 +68,7 @@ def test_arrays_of_hypotheses_and_probabilities():
 
 
 @pytest.mark.parametrize("cells", [1, 500, 3000])
+@pytest.mark.thirds
 def test_a_bucket_may_be_walked_in_parts(monkeypatch, cells):
     monkeypatch.setattr(walk, "BATCHED_CELLS", cells)
     zs, models = some_pairs(3, (0, 1), 40, longest=3)

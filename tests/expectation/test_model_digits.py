@@ -127,6 +127,7 @@ def test_models_made_of_fields(size, seed):
 
 @pytest.mark.parametrize("least", [0.3, 1e-6, 1e-200])
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.thirds
 def test_logarithms_of_probabilities(least, seed):
     rng = np.random.default_rng(seed)
     rows = rng.random((8 + LABELS, LABELS)) * least ** rng.random((8 + LABELS, LABELS))
@@ -163,6 +164,7 @@ def test_logarithms_of_probabilities(least, seed):
 
 
 @pytest.mark.parametrize("size", [1.0, 300.0, 1e6])
+@pytest.mark.thirds
 def test_lists_and_acceptors(size):
     rng = random.Random(size)
     for _ in range(10):

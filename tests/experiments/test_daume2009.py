@@ -64,6 +64,7 @@ QUICK = ("ocr-small", "summarisation")
     "task",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in TASKS],
 )
+@pytest.mark.thirds
 def test_quick_runs(daume, tmp_path, task):
     """Every method of a task has a row; scores are shares, intervals hold them."""
     data_of(task)
@@ -95,6 +96,7 @@ def test_collections_of_ones_own(daume, tmp_path):
         assert 0 < len(text.split()) <= n
 
 
+@pytest.mark.nightly
 def test_axes_of_handwriting(daume, tmp_path):
     """What an axis varies stands beside the main methods, with the sizes that were asked for."""
     data_of("ocr-small")

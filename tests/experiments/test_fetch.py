@@ -402,6 +402,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("data", CASES)
+@pytest.mark.nightly
 def test_copies_are_what_would_be_fetched(load, data, tmp_path):
     """The copies have the checksums of the record, and their downloads become the same files."""
     contents = held(data)

@@ -30,6 +30,7 @@ def test_quick():
     assert set(found["tasks"]["a9a"]) == parts
 
 
+@pytest.mark.nightly
 def test_population(script):
     """The root of q and F1 by quadrature are those of a large sample."""
     known, random = script.Population(-2.0), np.random.default_rng(0)
@@ -47,6 +48,7 @@ def test_population(script):
     assert best == pytest.approx(2 * known.best_threshold, abs=1e-6)  # theta* = F* / 2
 
 
+@pytest.mark.nightly
 def test_theorem_2(script):
     """A first stage of FOFO is a call of SFO; the bound holds where it says something."""
     known, steps, delta = script.Population(-2.0), 2**22, 0.05
@@ -58,6 +60,7 @@ def test_theorem_2(script):
     assert known.objective(theta) - best < bound < known.objective(0.0) - best
 
 
+@pytest.mark.nightly
 def test_theorem_4(script):
     """F of what was learned nears F*, and never exceeds it; weights near the true ones."""
     for _, name, _, lost, error in script.consistency([2**10, 2**15], 2):

@@ -39,6 +39,7 @@ def test_best_population_thresholds(script):
     assert best == pytest.approx(float(population.value("F1", best)) / 2, abs=1e-3)
 
 
+@pytest.mark.nightly
 def test_dta_and_eum_draw_near(script):
     """Neither loses to the other by its own measure more than 0; less on larger test sets."""
     rows = script.equivalence(10, (30, 3000))

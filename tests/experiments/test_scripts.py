@@ -37,6 +37,7 @@ def test_label_models_are_written_as_score_reads_them(load, tmp_path):
         np.testing.assert_allclose(found.marginals(), model.marginals(), atol=1e-5)
 
 
+@pytest.mark.nightly
 def test_ways_to_decide_under_softmaxes(load, conll2000):
     script = load("conll2000_softmax")
     sentences = script.read("train")[:22]
@@ -91,6 +92,7 @@ def test_transitions_of_tags(load):
     assert other.probability(["B-NP", "I-NP"]) > same.probability(["B-NP", "I-NP"])
 
 
+@pytest.mark.nightly
 def test_what_is_compared_where_a_decision_lowers_its_score(load, conll2000, capsys):
     """Constraints to well-formed tags change no chunk; what is decided for is expected most."""
     script = load("conll2000_softmax")
@@ -122,6 +124,7 @@ def test_quick_run_of_the_tagger(conll2000):
 # -- rare classes ---------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_no_decision_is_above_the_best_threshold(load):
     """As they rank by the same probabilities; on data that are drawn here."""
     random = np.random.default_rng(0)
@@ -132,6 +135,7 @@ def test_no_decision_is_above_the_best_threshold(load):
     assert all(0 < one <= best for one in scores)
 
 
+@pytest.mark.nightly
 def test_no_decision_is_above_the_best_threshold_where_the_share_moves(load):
     """For F1 and accuracy; test sets have the shares that they are to have."""
     script = load("prevalence")

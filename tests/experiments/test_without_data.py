@@ -86,7 +86,7 @@ NEEDING = [
 ]
 
 
-@pytest.mark.thirds
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", NEEDING, ids=lambda path: path.stem)
 def test_notebooks_say_what_is_missing(path, tmp_path):
     """The cell that needs data ends in a sentence; other notebooks need none."""

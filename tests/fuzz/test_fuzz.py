@@ -18,6 +18,7 @@ def files(tmp_path_factory):
     return seeds(tmp_path_factory.mktemp("seeds"))
 
 
+@pytest.mark.nightly
 def test_every_reader_takes_its_good_files(files, tmp_path):
     assert files.keys() == READERS.keys()
     run.read_good(files, tmp_path)

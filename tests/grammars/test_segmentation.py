@@ -43,6 +43,7 @@ def test_windowdiff_is_nltks(weighted):
     {"limit": 1}, {}, {"power": 1}, {"limit": 1, "c_fn": 0}, {"limit": 1, "c_fp": 0},
     {"power": 2, "c_fp": 3, "c_fn": 0.5},
 ])  # fmt: skip
+@pytest.mark.thirds
 def test_weighted_windows(params):
     """Pk, WindowDiff and weighted WindowDiff; misses and false alarms apart, and other powers."""
     p = {"power": 0, "c_fp": 1, "c_fn": 1, **params}
@@ -73,6 +74,7 @@ def matches(z, y, tolerance):
 
 
 @pytest.mark.parametrize("tolerance", [0, 1, 2, 4, 12])
+@pytest.mark.thirds
 def test_boundaries_are_matched_as_well_as_can_be(tolerance):
     """F1, and precision (alpha = 0) and recall (alpha = 1): of every short pair and of others."""
     rows = np.array(list(itertools.product((0, 1), repeat=5)))

@@ -223,6 +223,7 @@ def tagger_losses(order):
         ("chunk_fscore", "chunk-at-a-time"),
     ],
 )
+@pytest.mark.thirds
 def test_every_order_learns_the_same(name, space):
     """The tagger, whose expected values are those of a list, and Searn in each space."""
     (X, y), fitted = tagged(), []

@@ -121,6 +121,7 @@ def test_eum_uses_rows_that_the_estimator_has_not_seen():
 @pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB(), LinearSVC()])
 @pytest.mark.parametrize("weights", [None, 1 + (np.arange(len(Y)) % 3.0)])
+@pytest.mark.thirds
 def test_calibration(kind, estimator, weights):
     """A map of scores in cross-validation: isotonic, or a logistic regression on soft labels."""
     made = DTAClassifier(estimator=estimator, calibration=kind, folds=4).fit(X, Y, weights)
@@ -233,6 +234,7 @@ def right(made, rows):
     ],
     ids=["list", "texts", "objects", "gaps", "no index"],
 )
+@pytest.mark.thirds
 def test_rows_of_any_kind(kind, rows, inner):
     made = OUTER[kind](inner)
     assert right(made, rows)

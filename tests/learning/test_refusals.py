@@ -147,6 +147,7 @@ def test_paths_of_models(path):
      Searn(), fsmeu.load("fscore"), CustomSpace(), CustomSpace(3)],
     ids=str,
 )  # fmt: skip
+@pytest.mark.thirds
 def test_a_saved_space_of_another_type(space, tmp_path):
     """It was loaded, and predictions ended in an AttributeError."""
     words = [[{"word": row[0]} for row in one] for one in ROWS]

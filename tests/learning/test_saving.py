@@ -339,6 +339,7 @@ def test_members_that_are_no_arrays(tmp_path, name):
         load(tmp_path / "one.skops")
 
 
+@pytest.mark.nightly
 def test_equal_estimators_have_equal_files(tmp_path):
     """In another process too, where objects have other addresses; and skops can read them."""
     code = (

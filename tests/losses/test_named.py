@@ -64,6 +64,7 @@ def test_every_public_function_of_a_loss_is_asked():
 
 
 @pytest.mark.parametrize("ask", TAKING.values(), ids=TAKING)
+@pytest.mark.thirds
 def test_a_name_or_path_is_the_loss_itself(ask, tmp_path):
     pytest.importorskip("matplotlib")
     file = tmp_path / "fscore.loss"

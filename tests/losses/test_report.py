@@ -128,6 +128,7 @@ def test_methods_that_apply_decide_and_others_refuse(name):
         assert decided == expected
 
 
+@pytest.mark.nightly
 def test_a_long_file_is_asked_with_bounded_effort(monkeypatch):
     """Forty counts of sixteen terms each: one table for each term, however many positions."""
     terms = " + ".join(f"(z * {k + 2} - y * i)" for k in range(8))

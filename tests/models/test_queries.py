@@ -146,6 +146,7 @@ def long_models():
 
 
 @pytest.mark.parametrize("model", list(long_models()), ids=repr)
+@pytest.mark.thirds
 def test_total_mass_of_a_thousand_positions(model):
     assert abs(model.total_mass() - 1) < 1e-12
     np.testing.assert_allclose(model.marginals().sum(axis=1), 1.0, rtol=1e-12)

@@ -38,7 +38,7 @@ def quick_text(cell):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-@pytest.mark.thirds
+@pytest.mark.nightly
 def test_runs_quickly(path, monkeypatch):
     """All cells in their order, with few repetitions; figures are drawn and closed."""
     pytest.importorskip("IPython", reason="notebooks need the extra 'notebooks'")

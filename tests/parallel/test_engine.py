@@ -127,6 +127,7 @@ def test_schedulers_that_are_none(distributed, address, monkeypatch):
     assert not [one for one in gc.get_objects() if type(one) is distributed.Client]
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
     """One of two workers is killed while most is to do; the other does all that is asked."""
     models = some_models(60)

@@ -45,6 +45,7 @@ def tagged(count, seed=0):
 
 
 @pytest.mark.parametrize("learner", ["logistic", "perceptron", "one-against-all"])
+@pytest.mark.thirds
 def test_sums_are_learned(sums, learner):
     """Labels that only the label before makes clear; the loss counts positions, as score does."""
     X, y = sums

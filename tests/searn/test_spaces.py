@@ -87,6 +87,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("space", "loss", "ys", "is_output"), CASES)
+@pytest.mark.thirds
 def test_costs_are_those_of_enumeration(space, loss, ys, is_output):
     """In every state, over the outputs that a space should have; the optimal policy finds gold."""
     by_segments = is_output is short and space.history == 1
@@ -198,6 +199,7 @@ def best_by_enumeration(search, policy, example):
 
 @pytest.mark.parametrize("space", [LeftToRight(), RightToLeft(), WordAtATime(), ChunkAtATime()])
 @pytest.mark.parametrize("probabilistic", [True, False])
+@pytest.mark.thirds
 def test_beams(space, probabilistic):
     """A wide one finds the best, one of a single output is greedy search."""
     differs = 0
@@ -305,6 +307,7 @@ def test_expected_costs_are_sums_over_who_decides(loss, space, seed):
 
 
 @pytest.mark.parametrize(("loss", "space"), LOSSES)
+@pytest.mark.thirds
 def test_samples_have_the_expected_cost_as_their_mean(loss, space):
     """Losses are within 1 of each other: Hoeffding's bound at 1e-9 for each difference."""
     search, model = with_gold(loss, space, 4)

@@ -112,6 +112,7 @@ def test_missing_data(monkeypatch, tmp_path):
         ("conll2002", [8323, 1915, 1517], [264715, 52923, 51533], [18797, 4351, 3558]),
     ],
 )
+@pytest.mark.thirds
 def test_counts_as_published(name, sentences, words, chunks):
     needs(*sequences.FILES[name])
     parts = read_corpus(name)

@@ -253,6 +253,7 @@ def deviation(length, epsilon):
     return (sum(r ** abs(t - s) - r ** (s + t) for s in places for t in places) / 4) ** 0.5
 
 
+@pytest.mark.nightly
 def test_searn_recovers_where_an_memm_does_not():
     """MEMM errs as equation 14 says, SEARN no more than the hint, within four standard errors."""
     found = chain_losses(40, 16_000)
