@@ -76,7 +76,8 @@ class StructuredSVM:
     """A sequence labeller whose training maximises the margin of whole sentences.
 
     Args:
-        loss: the name or file of a loss, or of a utility, by which margins are measured.
+        loss: the name or file of a loss or utility over any labels, by which margins are measured;
+            it sees the numbers of labels, not their names.
         penalty: of the squared length of the weights.
         epochs: passes over the sentences.
         seed: of the order of sentences.
