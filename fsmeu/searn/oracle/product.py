@@ -349,18 +349,16 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
         after = sums[:, :, None] + amounts[:, kinds]
         ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
         first, number = distinct_rows([targets.ravel(), *ranks])
-        arc_errors = np.zeros_like(after)
         if not whole:
             rest = two_sum(sums[:, :, None], amounts[:, kinds])[1]
             arc_errors = lost[:, :, None] + np.abs(rest) + inexact[:, kinds]
-        lost = np.zeros((len(sums), len(first)))
-        for greatest, errors_of_arcs in zip(lost, arc_errors, strict=True):
-            np.maximum.at(greatest, number, errors_of_arcs.ravel())
+            lost = _greatest(arc_errors, number, len(first))
         steps.append(number.reshape(targets.shape))
         classes = targets.ravel()[first]
         sums = after.reshape(len(sums), targets.size)[:, first]
     ends = machine.ends[classes].T
     values = machine.steps.values(n, machine.constants, ends, sums)
+    lost = np.zeros_like(sums) if whole else lost
     errors = machine.steps.value_errors(n, machine.constants, ends, sums, lost)
     scores, merged = np.unique(sign * values + 0.0, return_inverse=True)
     layers: list[Ints] = []
@@ -369,6 +367,20 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
         layers.append(merged[table[first]])
         merged = before
     return ranked_path(0, layers[::-1], scores), float(errors.max(initial=0.0))
+
+
+def _greatest(numbers: Floats, group: Ints, groups: int) -> Floats:
+    """The greatest number of each group in each row, (rows, groups).
+
+    Args:
+        numbers: at least 0, (rows, ...).
+        group: the group of each number of a row, counted from 0, (numbers of a row,).
+        groups: how many groups there are.
+    """
+    found = np.zeros((len(numbers), groups))
+    for greatest, row in zip(found, numbers, strict=True):
+        np.maximum.at(greatest, group, row.ravel())
+    return found
 
 
 def is_exact(numbers: Floats) -> Bools:
