@@ -70,9 +70,14 @@ def share_interval(hits: int, trials: int) -> Interval:
 
 def markdown(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table with its title above; numbers with a fraction have four digits after the point."""
-    lines = [list(heads), ["---"] * len(heads), *rows]
-    body = "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+    body = markdown_table([*map(_cell, heads)], (map(_cell, row) for row in rows))
     return f"**{title}**\n\n{body}\n"
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    """The lines of a table whose cells are texts."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cell(value: object) -> str:

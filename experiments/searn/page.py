@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from report import markdown_table
 
 __all__ = ["page"]
 
@@ -39,15 +41,6 @@ def page(record: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """The lines of a table."""
-    heads = list(heads)
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'---|' * len(heads)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
 def _section(section: Mapping[str, Any]) -> Iterator[str]:
     """The tables of a section: together, by task, differences, curves."""
     rows = section["rows"]
@@ -63,7 +56,7 @@ def _section(section: Mapping[str, Any]) -> Iterator[str]:
         pairs = [one for one in section["differences"] if one["task"] == task]
         if pairs:
             yield ""
-            yield from _table(("difference", "points", "95% interval"), map(_difference, pairs))
+            yield markdown_table(("difference", "points", "95% interval"), map(_difference, pairs))
     if section["curves"]:
         yield from ("", "### After each iteration, beta = 1", "")
         yield from _curves(section["curves"])
@@ -77,7 +70,7 @@ def _together(rows: Rows, score: str | None) -> Iterator[str]:
     cells = (
         [method, *(_percent(found.get((method, task))) for task in tasks)] for method in methods
     )
-    yield from _table(("method", *tasks), cells)
+    yield markdown_table(("method", *tasks), cells)
 
 
 def _of_task(rows: Rows) -> Iterator[str]:
@@ -99,7 +92,7 @@ def _of_task(rows: Rows) -> Iterator[str]:
         ]
         for row in rows
     )
-    yield from _table((*heads, "seconds"), cells)
+    yield markdown_table((*heads, "seconds"), cells)
 
 
 def _difference(one: Mapping[str, Any]) -> list[str]:
@@ -123,7 +116,7 @@ def _curves(rows: Rows) -> Iterator[str]:
             row = found.get((iteration, task))
             line.append(_NOT_RUN if row is None else _with_interval(row))
         cells.append(line)
-    yield from _table(("iteration", *heads), cells)
+    yield markdown_table(("iteration", *heads), cells)
 
 
 def _with_interval(row: Mapping[str, Any]) -> str:
@@ -136,7 +129,7 @@ def _chain(rows: Rows) -> Iterator[str]:
         [f"{one:.2f}" if isinstance(one, float) else str(one) for one in row.values()]
         for row in rows
     )
-    yield from _table(rows[0], cells)
+    yield markdown_table(list(rows[0]), cells)
 
 
 def _percent(value: float | None) -> str:
