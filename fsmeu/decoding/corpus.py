@@ -442,14 +442,12 @@ def _swept(group: Group) -> _SweptGroup:
     weights = group.weights
     ones = np.ones((len(group.rows), trellis.counts, int(trellis.y_tables.columns[n])))
     scores, (own, _, _) = trellis.scores(weights, ones, absolute=True)
-    cells = trellis.score_cells(n)
     bounds = np.zeros(trellis.counts)
-    if len(cells):
-        term = np.searchsorted(trellis.z.first_feature, cells[:, 1], side="right")
-        begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
-        dense = scores.dense(len(cells))[..., 0]
-        most = np.maximum.reduceat(dense, begins, axis=1)  # (batch, positions and terms)
-        np.add.at(bounds, trellis.amounts.joint[cells[begins, 1]], most.sum(axis=0))
+    dense = scores.dense(n, len(trellis.amounts.joint))[..., 0]
+    for begin, end in pairwise(trellis.z.first_feature.tolist()):  # the score rows of a term
+        if begin < end:
+            most = dense[:, :, begin:end].max(axis=2)  # (batch, n)
+            bounds[trellis.amounts.joint[begin]] += most.sum()
     return _SweptGroup(group, weights, own, bounds)
 
 
@@ -458,7 +456,7 @@ def _guard_scores(corpus: Corpus) -> None:
     cells = 0
     for group in corpus.groups:
         group.trellis.guard("decode_corpus", group.n)
-        cells += len(group.rows) * len(group.trellis.score_cells(group.n))
+        cells += len(group.rows) * group.trellis.most_scores(group.n)
     _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
 
 

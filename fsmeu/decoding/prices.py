@@ -171,6 +171,7 @@ class PricedSums:
             ask: bounds that are known, and where they are to be lowered.
         """
         sums = ask.sums
+        cuts: list[int] = []
         with self._steps(scores, factors[0]) as buffers:
             for _ in range(_MOST_CUTS):
                 values = ask.values(sums)
@@ -178,8 +179,9 @@ class PricedSums:
                 left = np.flatnonzero(values >= ask.level)
                 few = left[left < ask.known.start]
                 many = left[left >= ask.known.stop]
+                last = cuts
                 cuts = [int(side[len(side) // 2]) for side in (few, many) if len(side)]
-                if not cuts:
+                if not cuts or cuts == last:
                     break
                 counts = self.lines[:, 2]
                 prices = np.interp(cuts, counts, self.lines[:, 0])
@@ -220,12 +222,11 @@ class PricedSums:
         """Arrays with the scores of steps, whose lanes are multiplied by factors."""
         trellis = self.trellis
         workspace = trellis.workspace
-        cells = trellis.score_cells(self.n)
         work = self._work(1)
         with workspace.borrowed("prices", self.n, workspace.price_buffers) as buffers:
-            kernel(set_steps, work)(trellis.z_tables, self.n, scores, factors, cells, buffers)
+            kernel(set_steps, work)(trellis.z_tables, self.n, scores, factors, buffers)
             yield buffers
-            kernel(clear_steps, work)(scores, cells, buffers)
+            kernel(clear_steps, work)(scores, buffers)
 
     def _at_prices(self, buffers: PriceBuffers, cheap: float, dear: float) -> Floats:
         """Prices, values and counts of best paths at two prices, (2, 3)."""

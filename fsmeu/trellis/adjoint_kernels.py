@@ -9,8 +9,9 @@ from fsmeu.arrays import Floats
 from fsmeu.trellis.batches import AdjointBuffers, Batch, ForwardLayers, RowSlice, Sentence
 from fsmeu.trellis.count_rows import dot_counted, fill, padded, pull
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
-from fsmeu.trellis.mean_kernels import JointTables, add_means, hypothesis_gains
+from fsmeu.trellis.mean_kernels import add_means, hypothesis_gains
 from fsmeu.trellis.sum_kernels import (
+    JointTables,
     class_sums,
     class_values,
     ending,

@@ -84,8 +84,7 @@ def totals_of(f: ForwardLayers) -> ForwardLayers:
 class BackwardRows(NamedTuple):
     """Arrays for backward values, as rows one after the other."""
 
-    after: Floats  # of classes after a position
-    before: Floats  # of classes before it
+    layers: Floats  # of classes, for even and for odd layers, (2, cells)
     sets: Floats  # of arc sets
 
 
@@ -169,34 +168,34 @@ class ScoreBuffers(NamedTuple):
 
     f: ForwardLayers
     back: BackwardRows
-    score: Floats  # (n, score rows * lanes)
+    score: Floats  # zeros, left as they are, (score rows * lanes,)
     group: Ints  # each joint count by itself, (counts,)
 
 
 class Scores(NamedTuple):
-    """Scores of the steps of sentences of one length; those of other cells are 0."""
+    """Scores of the steps of sentences of one length; others are 0."""
 
     begins: Ints  # where those of each sentence begin, and the end
-    cell: Ints  # the cell of each, by sentence and ascending
+    cell: Places  # position and score row of each, (scores, 2)
     value: Floats  # one number for each lane, (scores, lanes)
 
-    def dense(self, cells: int) -> Floats:
-        """Scores of all cells, (batch, cells, lanes)."""
+    def dense(self, n: int, score_rows: int) -> Floats:
+        """Scores of all positions and score rows, (batch, n, score rows, lanes)."""
         batch = len(self.begins) - 1
-        scores = np.zeros((batch, cells, self.value.shape[1]))
-        scores[np.repeat(np.arange(batch), np.diff(self.begins)), self.cell] = self.value
+        scores = np.zeros((batch, n, score_rows, self.value.shape[1]))
+        sentence = np.repeat(np.arange(batch), np.diff(self.begins))
+        scores[sentence, self.cell[:, 0], self.cell[:, 1]] = self.value
         return scores
 
 
 class FoundScores(NamedTuple):
     """What is found of the scores of the steps of sentences."""
 
-    cells: Ints  # position and score row of each cell, (cells, 2)
     least: Floats  # scores that exceed this in no lane are left out, (lanes,)
     prune_below: float  # pairs of y of a smaller mass are left out
     begins: Ints  # where the scores of each sentence begin, and the end, (batch + 1,)
-    cell: Ints  # the cell of each score, (room for all cells of all sentences,)
-    value: Floats  # the scores, (the same, lanes)
+    cell: Places  # position and score row of each score, (room for all, 2)
+    value: Floats  # the scores, (room for all, lanes)
     count_probability: Floats  # the masses at the end by count or lane, (batch, row)
     deficit: Floats  # what counting took from the mass, by lane, (batch, lanes); without lanes none
     escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
@@ -214,7 +213,6 @@ class FoundMeans(NamedTuple):
 class FoundPaths(NamedTuple):
     """What is found of the best paths of z."""
 
-    cells: Ints  # position and score row of each cell, (cells, 2)
     factors: Floats  # what the lanes of scores are multiplied by, (batch, lanes)
     by_count: Floats  # the best score of a path by its count at the end, (batch, k)
     ends: Ints  # the counts that labels end with, (batch,)

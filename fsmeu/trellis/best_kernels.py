@@ -136,6 +136,34 @@ def all_counts(z_tables: ZTables, n: int, most: int, b: BestLayers) -> None:
         b.ranges.high[i] = min(z_tables.columns[i] - 1, most)
 
 
+@jit_small
+def run_length(z_tables: ZTables, i: int, r: int) -> int:
+    """How many ways of a run there are at position i."""
+    w = z_tables.run[r]
+    before = z_tables.width[i] - z_tables.way[w, PAIR_BEFORE]
+    after = z_tables.width[i + 1] - z_tables.way[w, PAIR_AFTER]
+    return int(min(z_tables.run[r + 1] - w, before, after))
+
+
+@jit_helper
+def move_run(z_tables: ZTables, i: int, r: int, score: Floats, b: BestLayers) -> None:
+    """Gives the pairs after a run of several ways the rows of the pairs before, moved."""
+    kind = z_tables.kind[i]
+    first = z_tables.run[r]
+    adds = z_tables.way[first, COUNTED]
+    for w in range(first, first + run_length(z_tables, i, r)):
+        p = z_tables.way[w, PAIR_AFTER]
+        source = z_tables.way[w, PAIR_BEFORE]
+        if b.offset[i, source] == -np.inf or not b.ranges.alive[i + 1, p]:
+            continue
+        gain = shown(score, i, z_tables.source_rows, z_tables.way[w, SOURCE_FEATURES])
+        gain += shown(score, i, z_tables.target_rows[kind], p)
+        b.offset[i + 1, p] = b.offset[i, source] + gain
+        b.place[i + 1, p, 0] = b.place[i, source, 0]
+        b.place[i + 1, p, 1] = b.place[i, source, 1] + adds
+        b.place[i + 1, p, 2] = b.place[i, source, 2]
+
+
 @jit_helper
 def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
     """Fills b with the best score of a path to each pair by count, for counts from low to high."""
@@ -153,10 +181,14 @@ def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
             raise_set(z_tables, i, score, b, g, sets)
             b.top[0] += sets.size
         fill(b.offset[i + 1], 0, z_tables.width[i + 1], -np.inf)
-        for w in range(z_tables.ways[kind], z_tables.ways[kind + 1]):
+        for r in range(z_tables.runs[kind], z_tables.runs[kind + 1]):
+            w = z_tables.run[r]
             p = z_tables.way[w, PAIR_AFTER]
             if p >= z_tables.width[i + 1]:
                 break
+            if z_tables.run[r + 1] > w + 1:
+                move_run(z_tables, i, r, score, b)
+                continue
             if not b.ranges.alive[i + 1, p]:
                 continue
             source = z_tables.way[w, PAIR_BEFORE]
@@ -236,22 +268,20 @@ def best_ends(z_tables: ZTables, n: int, b: BestLayers, reached: Floats) -> None
 
 
 @jit_helper
-def set_scores(scores: Scores, s: int, factors: Floats, cells: Ints, score: Floats) -> None:
+def set_scores(scores: Scores, s: int, factors: Floats, score: Floats) -> None:
     """Fills the scores of sentence s that are not 0: sums over lanes, multiplied by factors."""
     for e in range(scores.begins[s], scores.begins[s + 1]):
-        c = scores.cell[e]
         total = 0.0
         for m in range(len(factors)):
             total += factors[m] * scores.value[e, m]
-        score[cells[c, 0], cells[c, 1]] = total
+        score[scores.cell[e, 0], scores.cell[e, 1]] = total
 
 
 @jit_helper
-def clear_scores(scores: Scores, s: int, cells: Ints, score: Floats) -> None:
+def clear_scores(scores: Scores, s: int, score: Floats) -> None:
     """Sets the scores of sentence s to 0 again."""
     for e in range(scores.begins[s], scores.begins[s + 1]):
-        c = scores.cell[e]
-        score[cells[c, 0], cells[c, 1]] = 0.0
+        score[scores.cell[e, 0], scores.cell[e, 1]] = 0.0
 
 
 @jit_entry
@@ -271,12 +301,12 @@ def best_batch(
     """
     b = buffers.layers
     for s in range(len(found.factors)):
-        set_scores(scores, s, found.factors[s], found.cells, buffers.score)
+        set_scores(scores, s, found.factors[s], buffers.score)
         best(z_tables, n, buffers.score, b)
         best_ends(z_tables, n, b, found.by_count[s])
         if len(found.labels) > 0:
             trace(z_tables, n, found.ends[s], buffers.score, b, found.labels[s])
-        clear_scores(scores, s, found.cells, buffers.score)
+        clear_scores(scores, s, buffers.score)
 
 
 @jit_entry

@@ -39,10 +39,10 @@ from fsmeu.trellis.best_kernels import best_batch, most_by_count
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.decide_kernels import DecisionTables, decide_batch
 from fsmeu.trellis.kernels import kernel
-from fsmeu.trellis.mean_kernels import JointTables, mean_batch
+from fsmeu.trellis.mean_kernels import mean_batch
 from fsmeu.trellis.nonnegative import is_nothing_without, kinds_of_positions, stays_nonnegative
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
-from fsmeu.trellis.sum_kernels import mass_batch, score_batch
+from fsmeu.trellis.sum_kernels import JointTables, mass_batch, score_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
 from fsmeu.trellis.workspace import Workspace
 from fsmeu.trellis.y_tables import YTables, most_flows, uncounted, with_lanes
@@ -272,24 +272,20 @@ class SplitTrellis:
                 return True
         return False
 
-    def score_cells(self, n: int) -> Ints:
-        """Position and score row of every score that steps of length n may show, (cells, 2).
+    def most_scores(self, n: int) -> int:
+        """How many scores the steps of length n may show, all positions together."""
+        return int(self._most_scores[n])
 
-        By position, then by row.
-        """
-        if "cells" not in self._memo:
-            self._memo["cells"] = self._all_score_cells()
-        cells: Ints = self._memo["cells"]
-        return cells[: np.searchsorted(cells[:, 0], n)]
-
-    def _all_score_cells(self) -> Ints:
-        """The same for the greatest length."""
-        first = np.full((len(self.z.kinds), len(self.amounts.joint)), np.iinfo(np.int64).max)
-        for kind, arcs in zip(first, self.z.kinds, strict=True):
-            for feature, begin in zip(arcs[4:-1], self.z.first_feature, strict=False):
-                np.minimum.at(kind, feature + begin, arcs[0])
-        shown = first[self.z_tables.kind] < self.z_tables.width[:-1, None]  # (n, score rows + 1)
-        return np.ascontiguousarray(np.argwhere(shown))
+    @cached_property
+    def _most_scores(self) -> Ints:
+        """The same by length, (n + 1,)."""
+        tables = self.z_tables
+        shown_from = np.sort(tables.shown_from, axis=1)
+        shown = np.zeros(len(tables.kind), np.int64)
+        for kind, pairs in enumerate(shown_from):
+            own = np.flatnonzero(tables.kind == kind)
+            shown[own] = np.searchsorted(pairs, tables.width[own])
+        return np.append(0, np.cumsum(shown))
 
     def scores(
         self,
@@ -313,27 +309,27 @@ class SplitTrellis:
         n = models.n
         batch = self._batch(models)
         count = len(models.arcs)
-        cells = self.score_cells(n)
+        room = count * self.most_scores(n)
         lanes = 1 if self.row_type is None else int(self.y_tables.columns[n])
         least = np.zeros(lanes) if least is None else least
         greatest = float(np.abs(self.amounts.amount).max(initial=1.0))
         found = FoundScores(
-            cells,
             least,
             float(least.min()) / (most_flows(self.y_tables) * greatest),
             np.zeros(count + 1, np.int64),
-            np.empty(count * len(cells), np.int64),
-            np.empty((count * len(cells), lanes)),
+            np.empty((room, 2), np.uint32),
+            np.empty((room, lanes)),
             np.zeros((count, int(self.y_tables.columns[n]))),
             np.zeros((count, self.workspace.lanes)),
             np.zeros(count),
         )
         amounts = self._absolute if absolute else self.amounts
+        tables = JointTables(self.y_tables, self.z_tables, amounts)
         run = kernel(score_batch, count * self._work(n, 2 * self.counts), self.row_type)
         with self.workspace.borrowed("scores", n, self.workspace.score_buffers) as buffers:
-            run(self.y_tables, amounts, batch, ends, buffers, found)
+            run(tables, batch, ends, buffers, found)
         size = int(found.begins[-1])
-        scores = Scores(found.begins, found.cell[:size].copy(), found.value[:size].copy())
+        scores = Scores(found.begins, found.cell[:size], found.value[:size])
         return scores, LaneSums(found.count_probability, found.deficit[:, :lanes], found.escaped)
 
     def best(
@@ -356,7 +352,6 @@ class SplitTrellis:
         ranges = self.workspace.all_counts(n) if counts is None else counts
         layers = self.workspace.best_layers(n, ranges)
         found = FoundPaths(
-            self.score_cells(n),
             factors,
             np.full((len(factors), int(ranges.high[n]) + 1), -np.inf),
             np.zeros(len(factors), np.int64) if ends is None else ends,
@@ -445,7 +440,10 @@ class SplitTrellis:
 
     def allows_none(self, n: int) -> bool:
         """Whether a hypothesis of a length that counts nothing is allowed."""
-        return bool(np.isfinite(self._most_joint(n, 0)[n, 0]))
+        key = ("allows none", n)
+        if key not in self._memo:
+            self._memo[key] = bool(np.isfinite(self._most_joint(n, 0)[n, 0]))
+        return bool(self._memo[key])
 
     def needs_item(self, tape: str, n: int) -> bool:
         """Whether the joint count is proven to be at most 0 where "z", or "y", counts nothing."""

@@ -5,8 +5,6 @@ Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import (
     ArcGroup,
@@ -20,6 +18,7 @@ from fsmeu.trellis.batches import (
 from fsmeu.trellis.count_rows import add, add_group, fill, padded
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
 from fsmeu.trellis.sum_kernels import (
+    JointTables,
     advance,
     begin_layers,
     ending,
@@ -31,14 +30,6 @@ from fsmeu.trellis.sum_kernels import (
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
 from fsmeu.trellis.z_tables import ZTables
-
-
-class JointTables(NamedTuple):
-    """What expectations of joint counts read."""
-
-    y: YTables  # the tape of y with the model
-    z: ZTables  # the tape of z
-    amounts: Amounts  # what terms add
 
 
 @jit_helper

@@ -31,11 +31,12 @@ from fsmeu.trellis.best_kernels import (
     best,
     best_ends,
     clear_scores,
+    run_length,
     set_scores,
     shown,
     trace,
 )
-from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small
+from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
 from fsmeu.trellis.z_tables import (
     COUNTED,
     JOIN,
@@ -139,6 +140,31 @@ def step_sets(z_tables: ZTables, i: int, buffers: PriceBuffers) -> None:
 
 
 @jit_helper
+def before_run(
+    z_tables: ZTables, i: int, r: int, cheap: float, dear: float, buffers: PriceBuffers
+) -> None:
+    """Fills the best priced sums of paths to the pairs of a run of several ways of position i.
+
+    ``cheap`` and ``dear`` are what its ways are charged at both prices.
+    """
+    w = z_tables.run[r]
+    now = buffers.before[i]
+    new = buffers.before[i + 1]
+    counts = buffers.counted[i % 2]
+    new_counts = buffers.counted[(i + 1) % 2]
+    scores = buffers.way[i]
+    source = unsigned(z_tables.way[w, PAIR_BEFORE])
+    p = unsigned(z_tables.way[w, PAIR_AFTER])
+    score = unsigned(w - z_tables.ways[z_tables.kind[i]])
+    adds = z_tables.way[w, COUNTED]
+    for j in range(unsigned(run_length(z_tables, i, r))):
+        new[p + j, 0] = now[source + j, 0] + (scores[score + j] - cheap)
+        new[p + j, 1] = now[source + j, 1] + (scores[score + j] - dear)
+        new_counts[p + j, 0] = counts[source + j, 0] + adds
+        new_counts[p + j, 1] = counts[source + j, 1] + adds
+
+
+@jit_helper
 def best_before(
     z_tables: ZTables, n: int, cheap: float, dear: float, buffers: PriceBuffers, found: FoundPrices
 ) -> None:
@@ -158,7 +184,8 @@ def best_before(
             new[p, 0] = -np.inf
             new[p, 1] = -np.inf
         first = z_tables.ways[kind]
-        for w in range(first, z_tables.ways[kind + 1]):
+        for r in range(z_tables.runs[kind], z_tables.runs[kind + 1]):
+            w = z_tables.run[r]
             p = z_tables.way[w, PAIR_AFTER]
             if p >= z_tables.width[i + 1]:
                 break
@@ -166,6 +193,9 @@ def best_before(
             if source >= z_tables.width[i]:
                 continue
             adds = z_tables.way[w, COUNTED]
+            if z_tables.run[r + 1] > w + 1:
+                before_run(z_tables, i, r, cheap * adds, dear * adds, buffers)
+                continue
             g = z_tables.way[w, SOURCE_SET]
             score = buffers.way[i, w - first]
             before = now[source] if source >= 0 else buffers.set_best[g]
@@ -198,6 +228,30 @@ def raise_both(into: Floats, at_cheap: float, at_dear: float) -> None:
 
 
 @jit_helper
+def after_run(
+    z_tables: ZTables, i: int, r: int, cheap: float, dear: float, buffers: PriceBuffers
+) -> None:
+    """Raises the best priced sums of what follows the pairs before a run of several ways.
+
+    ``cheap`` and ``dear`` are what its ways are charged at both prices.
+    """
+    w = z_tables.run[r]
+    beyond = buffers.after[(i + 1) % 2]
+    back = buffers.after[i % 2]
+    scores = buffers.way[i]
+    source = unsigned(z_tables.way[w, PAIR_BEFORE])
+    p = unsigned(z_tables.way[w, PAIR_AFTER])
+    score = unsigned(w - z_tables.ways[z_tables.kind[i]])
+    for j in range(unsigned(run_length(z_tables, i, r))):
+        back[source + j, 0] = max(
+            back[source + j, 0], beyond[p + j, 0] + (scores[score + j] - cheap)
+        )
+        back[source + j, 1] = max(
+            back[source + j, 1], beyond[p + j, 1] + (scores[score + j] - dear)
+        )
+
+
+@jit_helper
 def step_back(z_tables: ZTables, i: int, cheap: float, dear: float, buffers: PriceBuffers) -> None:
     """Fills the best priced sums of what follows pairs of layer i, from those of layer i + 1."""
     kind = z_tables.kind[i]
@@ -213,7 +267,8 @@ def step_back(z_tables: ZTables, i: int, cheap: float, dear: float, buffers: Pri
         set_best[g, 0] = -np.inf
         set_best[g, 1] = -np.inf
     first = z_tables.ways[kind]
-    for w in range(first, z_tables.ways[kind + 1]):
+    for r in range(z_tables.runs[kind], z_tables.runs[kind + 1]):
+        w = z_tables.run[r]
         p = z_tables.way[w, PAIR_AFTER]
         if p >= z_tables.width[i + 1]:
             break
@@ -221,6 +276,9 @@ def step_back(z_tables: ZTables, i: int, cheap: float, dear: float, buffers: Pri
         if source >= z_tables.width[i]:
             continue
         adds = z_tables.way[w, COUNTED]
+        if z_tables.run[r + 1] > w + 1:
+            after_run(z_tables, i, r, cheap * adds, dear * adds, buffers)
+            continue
         at_cheap = beyond[p, 0] + (buffers.way[i, w - first] - cheap * adds)
         at_dear = beyond[p, 1] + (buffers.way[i, w - first] - dear * adds)
         if source >= 0:
@@ -340,22 +398,17 @@ def counts_of_best(
 
 @jit_entry
 def set_steps(
-    z_tables: ZTables,
-    n: int,
-    scores: Scores,
-    factors: Floats,
-    cells: Ints,
-    buffers: PriceBuffers,
+    z_tables: ZTables, n: int, scores: Scores, factors: Floats, buffers: PriceBuffers
 ) -> None:
     """Fills the scores of the steps of one sentence, whose lanes are multiplied by factors."""
-    set_scores(scores, 0, factors, cells, buffers.score)
+    set_scores(scores, 0, factors, buffers.score)
     fill_steps(z_tables, n, buffers)
 
 
 @jit_entry
-def clear_steps(scores: Scores, cells: Ints, buffers: PriceBuffers) -> None:
+def clear_steps(scores: Scores, buffers: PriceBuffers) -> None:
     """Sets scores to 0 again."""
-    clear_scores(scores, 0, cells, buffers.score)
+    clear_scores(scores, 0, buffers.score)
 
 
 @jit_entry

@@ -15,6 +15,8 @@ y's counter (``count_rows.py``), or by lane (``lane_rows.py``).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from fsmeu.arrays import Floats
 from fsmeu.trellis.batches import (
     ArcGroup,
@@ -42,6 +44,15 @@ from fsmeu.trellis.count_rows import (
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
+from fsmeu.trellis.z_tables import ZTables
+
+
+class JointTables(NamedTuple):
+    """What expectations of joint counts read."""
+
+    y: YTables  # the tape of y with the model
+    z: ZTables  # the tape of z
+    amounts: Amounts  # what terms add
 
 
 @jit_small
@@ -339,6 +350,62 @@ def add_scores(
 
 
 @jit_helper
+def flows_at(
+    y_tables: YTables,
+    amounts: Amounts,
+    sentence: Sentence,
+    i: int,
+    f: ForwardLayers,
+    ask: Flow,
+    back: BackwardRows,
+    score: Floats,
+) -> None:
+    """Adds to ``score`` E[amount f(y's count)] for every feature of z at position i.
+
+    Fills the backward values of classes before the position, from those after it.
+
+    Args:
+        y_tables: the tape of y with the model.
+        amounts: what terms add.
+        sentence: the weights of the model.
+        i: the position.
+        f: the masses of all layers.
+        ask: the joint counts, and what is left out.
+        back: backward values, and arrays to work in.
+        score: (score rows * lanes,).
+    """
+    after = back.layers[(i + 1) % 2]
+    sets = back.sets
+    kind = y_tables.kind[i]
+    table = amounts.table[i]
+    wider = padded(y_tables.columns[i + 1])
+    for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
+        p = y_tables.target_feature[u, 0]
+        if p >= y_tables.width[i + 1]:
+            break
+        if f.total[i + 1, p] > ask.prune_below:
+            beyond = RowSlice(after, y_tables.class_of[p] * wider, wider)
+            counted = f.place[i + 1, p, 1]
+            row = pair_row(f, i + 1, p)
+            flow_into(y_tables.lanes, f.part, row, beyond, f.scale[i + 1, p], counted)
+            add_scores(amounts, table, y_tables.target_feature[u, 1], ask, f.part, score)
+    set_sums(y_tables, sentence, i, after, sets)
+    size = padded(y_tables.columns[i])
+    begin = y_tables.arc_sets[kind]
+    for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
+        p = y_tables.source_feature[u, 0]
+        if p >= y_tables.width[i]:
+            break
+        if f.total[i, p] > ask.prune_below:
+            beyond = RowSlice(sets, (y_tables.source_feature[u, 1] - begin) * size, size)
+            counted = f.place[i, p, 1]
+            row = pair_row(f, i, p)
+            flow_into(y_tables.lanes, f.part, row, beyond, f.scale[i, p], counted)
+            add_scores(amounts, table, y_tables.source_feature[u, 2], ask, f.part, score)
+    class_values(y_tables, i, sets, back.layers[i % 2])
+
+
+@jit_helper
 def flows(
     y_tables: YTables,
     amounts: Amounts,
@@ -348,56 +415,15 @@ def flows(
     back: BackwardRows,
     score: Floats,
 ) -> None:
-    """Adds to ``score`` E[amount f(y's count)] for every feature of z and position.
-
-    Args:
-        y_tables: the tape of y with the model.
-        amounts: what terms add.
-        sentence: the weights of the model.
-        f: the masses of all layers.
-        ask: the joint counts, f, and what is left out.
-        back: arrays to work in.
-        score: (n, score rows * lanes).
-    """
-    before = back.before
-    after = back.after
-    sets = back.sets
-    ending_values(y_tables, sentence, ask.ends, before)
+    """Adds to ``score`` (n, score rows) the flows of all positions, see ``flows_at``."""
+    ending_values(y_tables, sentence, ask.ends, back.layers[sentence.n % 2])
     for i in range(sentence.n - 1, -1, -1):
-        before, after = after, before
-        kind = y_tables.kind[i]
-        table = amounts.table[i]
-        wider = padded(y_tables.columns[i + 1])
-        for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
-            p = y_tables.target_feature[u, 0]
-            if p >= y_tables.width[i + 1]:
-                break
-            if f.total[i + 1, p] > ask.prune_below:
-                beyond = RowSlice(after, y_tables.class_of[p] * wider, wider)
-                counted = f.place[i + 1, p, 1]
-                row = pair_row(f, i + 1, p)
-                flow_into(y_tables.lanes, f.part, row, beyond, f.scale[i + 1, p], counted)
-                add_scores(amounts, table, y_tables.target_feature[u, 1], ask, f.part, score[i])
-        set_sums(y_tables, sentence, i, after, sets)
-        size = padded(y_tables.columns[i])
-        begin = y_tables.arc_sets[kind]
-        for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
-            p = y_tables.source_feature[u, 0]
-            if p >= y_tables.width[i]:
-                break
-            if f.total[i, p] > ask.prune_below:
-                beyond = RowSlice(sets, (y_tables.source_feature[u, 1] - begin) * size, size)
-                counted = f.place[i, p, 1]
-                row = pair_row(f, i, p)
-                flow_into(y_tables.lanes, f.part, row, beyond, f.scale[i, p], counted)
-                add_scores(amounts, table, y_tables.source_feature[u, 2], ask, f.part, score[i])
-        class_values(y_tables, i, sets, before)
+        flows_at(y_tables, amounts, sentence, i, f, ask, back, score[i])
 
 
 @jit_entry
 def score_batch(
-    y_tables: YTables,
-    amounts: Amounts,
+    tables: JointTables,
     batch: Batch,
     ends: Floats,
     buffers: ScoreBuffers,
@@ -406,16 +432,16 @@ def score_batch(
     """Fills scores of the steps of all sentences, where the counter ends, and deficits.
 
     Args:
-        y_tables: the tape of y with the models.
-        amounts: what terms add.
+        tables: both tapes, and what terms add.
         batch: the sentences.
         ends: the function of y's count for each joint count as a row, (batch, joint counts, row).
         buffers: arrays to work in.
         found: what is filled.
     """
+    y_tables = tables.y
     f = buffers.f
+    back = buffers.back
     lanes = found.value.shape[1]
-    score = buffers.score
     count = 0
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
@@ -424,30 +450,42 @@ def score_batch(
         for m in range(len(f.deficit)):
             found.deficit[s, m] = f.deficit[m]
         found.escaped[s] = f.escaped[0]
-        for i in range(batch.n):
-            fill(score[i], 0, score.shape[1], 0.0)
         for q in range(len(buffers.group)):
             ask = Flow(buffers.group, q, ends[s, q], lanes, found.prune_below)
-            flows(y_tables, amounts, sentence, f, ask, buffers.back, score)
-        count = keep_scores(score, found, count)
+            ending_values(y_tables, sentence, ask.ends, back.layers[batch.n % 2])
+            for i in range(batch.n - 1, -1, -1):
+                flows_at(y_tables, tables.amounts, sentence, i, f, ask, back, buffers.score)
+                count = keep_scores(tables.z, i, buffers.score, found, count)
         found.begins[s + 1] = count
 
 
 @jit_helper
-def keep_scores(score: Floats, found: FoundScores, count: int) -> int:
-    """Appends the scores of a sentence that are not left out; returns how many there are then."""
+def keep_scores(z_tables: ZTables, i: int, score: Floats, found: FoundScores, count: int) -> int:
+    """Appends the scores of position i that are not left out; returns how many there are then.
+
+    Args:
+        z_tables: the tape of z, some steps of which must show a score row.
+        i: the position.
+        score: its scores, (score rows * lanes,), which are set to 0 again.
+        found: what is filled.
+        count: how many scores there are.
+    """
     lanes = found.value.shape[1]
-    for c in range(len(found.cells)):
-        row = score[found.cells[c, 0]]
-        first = found.cells[c, 1] * lanes
-        is_kept = False
-        for m in range(lanes):
-            is_kept = is_kept or abs(row[first + m]) > found.least[m]
-        if is_kept:
-            for m in range(lanes):
-                found.value[count, m] = row[first + m]
-            found.cell[count] = c
+    shown_from = z_tables.shown_from[z_tables.kind[i]]
+    for row in range(len(shown_from)):
+        if shown_from[row] >= z_tables.width[i]:
+            continue
+        first = row * lanes
+        m = 0
+        while m < lanes and abs(score[first + m]) <= found.least[m]:
+            m += 1
+        if m < lanes:
+            for own in range(lanes):
+                found.value[count, own] = score[first + own]
+            found.cell[count, 0] = i
+            found.cell[count, 1] = row
             count += 1
+    fill(score, 0, len(score), 0.0)
     return count
 
 

@@ -175,7 +175,7 @@ class Workspace:
         classes = self.layer_cells(n)[1]
         sets = int(np.diff(self.y_tables.arc_sets).max(initial=0))
         cells = sets * int(padded(self.y_tables.columns[n])) + self.margin
-        return BackwardRows(np.zeros(classes), np.zeros(classes), np.zeros(cells))
+        return BackwardRows(np.zeros((2, classes)), np.zeros(cells))
 
     def score_buffers(self, n: int) -> ScoreBuffers:
         """Arrays for scores of steps."""
@@ -183,7 +183,7 @@ class Workspace:
         return ScoreBuffers(
             f=self.forward_layers(n),
             back=self.backward_rows(n),
-            score=np.zeros((n, len(self.amounts.joint) * lanes)),
+            score=np.zeros(len(self.amounts.joint) * lanes),
             group=np.arange(self.counts),
         )
 

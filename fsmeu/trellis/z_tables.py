@@ -43,12 +43,17 @@ class ZTables(NamedTuple):
             that is a member stands before those that it is a member of.
         ways: where the ways of each kind begin.
         way: the ways of all kinds, (ways, 6); ``PAIR_AFTER`` to ``JOIN`` are its columns.
+        runs: where the runs of each kind begin.
+        run: the first way of each run, and the end. Pairs after and before of the ways of a run
+            follow each other, where it has several, and each way is the only one to its pair.
         source_rows: score rows of each source feature set, (sets, terms).
         target_rows: score rows of each pair after, (kinds, pairs, terms).
         backs: where the arcs to each pair begin, (kinds, pairs + 1).
         back: pair before, source feature set, counted, label.
         step: pair after, source feature set, counted, by kind, pair before and label; -1 where
             there is none.
+        shown_from: the first pair before a step that shows each score row, (kinds, score rows); a
+            number beyond all pairs where no step does.
     """
 
     kind: Ints
@@ -60,11 +65,14 @@ class ZTables(NamedTuple):
     member: Ints
     ways: Ints
     way: Ints
+    runs: Ints
+    run: Ints
     source_rows: Places
     target_rows: Places
     backs: Ints
     back: Ints
     step: Ints
+    shown_from: Ints
 
 
 def tables_of_z(composed: Composed, labels: int, adds: Bools) -> ZTables:
@@ -76,13 +84,16 @@ def tables_of_z(composed: Composed, labels: int, adds: Bools) -> ZTables:
     source_set = ConcatenatedRows(1)
     member = ConcatenatedRows(3)
     way = ConcatenatedRows(6)
+    run = ConcatenatedRows(1)
     back = ConcatenatedRows(4)
     source_rows = ConcatenatedRows(terms)
     target_rows = []
     backs = []
     step = np.full((len(kinds), width, labels, 3), -1, np.int64)
+    score_rows = int(composed.first_feature[-1]) + 1
+    shown_from = np.full((len(kinds), score_rows), np.iinfo(np.int64).max)
     for k, arcs in enumerate(kinds):
-        source, _, target, counted, *_, label = arcs
+        source, _, target, counted, *features, label = arcs
         shown = features_of(arcs, composed.first_feature, width, adds)
         nothing = len(source_rows)  # the source feature set that shows nothing
         source_rows.add(np.append(none, shown.of_source, axis=0))
@@ -92,6 +103,7 @@ def tables_of_z(composed: Composed, labels: int, adds: Bools) -> ZTables:
         sets = _source_sets(source, target, counted, feature_set, nothing)
         source_set.add(len(member) + sets.begins[:-1, None])
         member.add(sets.members)
+        run.add(len(way) + _runs(sets.ways)[:, None])
         way.add(sets.ways)
         target_rows.append(shown.of_target)
         # Of several labels that do the same, the first is taken.
@@ -99,6 +111,8 @@ def tables_of_z(composed: Composed, labels: int, adds: Bools) -> ZTables:
         backs.append(begins_of(target[once], width) + len(back))
         back.add(np.stack([source, feature_set, counted, label], axis=1)[once])
         step[k, source, label] = np.stack([target, feature_set, counted], axis=1)
+        for feature, begin in zip(features, composed.first_feature, strict=False):
+            np.minimum.at(shown_from[k], feature + begin, source)
     opened = [np.count_nonzero(ways[:, JOIN] == FIRST) for ways in way.parts]
     kept = np.diff(source_set.begins) + np.array(opened, np.int64)
     return ZTables(
@@ -111,11 +125,14 @@ def tables_of_z(composed: Composed, labels: int, adds: Bools) -> ZTables:
         member=member.rows(),
         ways=np.array(way.begins),
         way=way.rows(),
+        runs=np.array(run.begins),
+        run=np.append(run.rows().ravel(), len(way)),
         source_rows=source_rows.places(),
         target_rows=np.array(target_rows, np.uint32).reshape(len(kinds), width, terms),
         backs=np.array(backs, np.int64).reshape(len(kinds), width + 1),
         back=back.rows(),
         step=step,
+        shown_from=shown_from,
     )
 
 
@@ -194,6 +211,17 @@ def _source_sets(
         np.append(inner_members, members[several[sets]], axis=0),
         ways,
     )
+
+
+def _runs(ways: Ints) -> Ints:
+    """The first way of each run of the ways of a kind."""
+    if not len(ways):
+        return np.zeros(0, np.int64)
+    follows = (np.diff(ways[:, [PAIR_AFTER, PAIR_BEFORE, COUNTED]], axis=0) == [1, 1, 0]).all(
+        axis=1
+    )
+    moves = (ways[:, JOIN] == ONLY) & (ways[:, PAIR_BEFORE] >= 0)
+    return np.flatnonzero(np.append(True, ~(follows & moves[1:] & moves[:-1])))
 
 
 def _firsts(after: Ints) -> Ints:
