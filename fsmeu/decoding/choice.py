@@ -15,8 +15,8 @@ from fsmeu import errors
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.decision import Bounds, Decision, bounds_of_best
+from fsmeu.decoding.documents import LANES
 from fsmeu.decoding.explicit import EXPLICIT
-from fsmeu.decoding.lanes import LANES
 from fsmeu.decoding.problem import Answer, Clock, Method, Problem, in_range, revalued
 from fsmeu.decoding.ranking import RANKING
 from fsmeu.decoding.ratios import RATIOS

@@ -29,9 +29,10 @@ from fsmeu.decoding.clock import ToldBounds
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound
 from fsmeu.decoding.decision import PRECISION, CorpusDecision
 from fsmeu.decoding.decode import decode
+from fsmeu.decoding.documents import LANES
 from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
 from fsmeu.decoding.hulls import best_sums
-from fsmeu.decoding.lanes import LANES, WHY, TotalsDecision, best_by_lanes
+from fsmeu.decoding.lanes import WHY, TotalsDecision, best_by_lanes
 from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import COUNTING, unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, one_of

@@ -275,16 +275,29 @@ def _divided(
         first = left[rows[0]]
         bound = bind_labels(loss, first.alphabet, "decode_many")
         allowed = as_constraint(options.constraint, first.alphabet, first.n)
-        pairs = [(row, options.problem(bound, left[row], allowed)) for row in rows]
-        size = 1
-        if scheduler is None and are_decided_together(pairs[0][1], options):
-            size = min(DECISIONS_AT_ONCE, batch_size(first, len(left), threads))
-        elif scheduler is not None or threads > 1:
-            work.apart.extend(rows)
-            continue
-        starts = range(0, len(rows), size)
-        work.blocks.extend(dict(pairs[begin : begin + size]) for begin in starts)
+        problems = {row: options.problem(bound, left[row], allowed) for row in rows}
+        for pairs in _with_probabilities_apart(problems):
+            size = 1
+            if scheduler is None and are_decided_together(pairs[0][1], options):
+                size = min(DECISIONS_AT_ONCE, batch_size(first, len(left), threads))
+            elif scheduler is not None or threads > 1:
+                work.apart.extend(row for row, _ in pairs)
+                continue
+            starts = range(0, len(pairs), size)
+            work.blocks.extend(dict(pairs[begin : begin + size]) for begin in starts)
     return work
+
+
+def _with_probabilities_apart(problems: Mapping[int, Problem]) -> list[list[tuple[int, Problem]]]:
+    """Problems whose labels are two and independent, and others; each by row, if there are any.
+
+    Models of one structure may differ in that: probabilities of a position must add up to 1 but for
+    what a declared range allows.
+    """
+    parts: list[list[tuple[int, Problem]]] = [[], []]
+    for row, problem in problems.items():
+        parts[problem.probabilities is None].append((row, problem))
+    return [part for part in parts if part]
 
 
 def _decide_share(question: tuple[Loss, Options], models: list[Any]) -> list[Any]:

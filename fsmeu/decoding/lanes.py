@@ -24,46 +24,39 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.other_totals import JointCounts, values_by_one
-from fsmeu.decoding.prices import BESIDE, Cuts, PricedSums
-from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
+from fsmeu.decoding.prices import BESIDE, Cuts, PricedSums, priced_sums
 from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, swept_at
-from fsmeu.expectation.query import allowed_layers
 from fsmeu.expectation.totals import (
-    ESCAPED,
     RatioByTotal,
     TotalsProblem,
-    caps,
     error_of_none,
+    expected_ratio,
     left_out,
     ratio_by_total,
     rule_about_mean,
     rule_of_totals,
     serves,
-    totals_problem,
-    unmet_by_totals,
     value_of_none,
     wide_rule_of_totals,
 )
-from fsmeu.models.base import arc_weights_many
-from fsmeu.trellis.lanes import TAIL, CountRange, LaneGroup
+from fsmeu.trellis.lanes import TAIL, CountRange
+from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.rules import Rule
-from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
 MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
 
 LONG = 384  # labels of one sentence from which on prices are faster than tables of all counts
-LEAST_LENGTH = 128  # labels from which on lanes are faster than counts
-LEAST_CELLS = 2900  # positions times labels from which on they are, as well
 
 WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
@@ -111,30 +104,36 @@ def best_by_lanes(problem: TotalsProblem, jobs: int = 1) -> TotalsDecision | Non
     ratio = ratio_by_total(problem)
     if ratio is None:
         return None
-    with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
-        return _Search(problem, ratio, pool).decision()
+    with ExitStack() as stack:
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))  # kernels work side by side
+        priced = None
+        if problem.sentences == 1:
+            trellis = problem.groups[0].trellis
+            priced = stack.enter_context(priced_sums(trellis, problem.n, len(ratio.v)))
+        return _Search(problem, ratio, pool, priced).decision()
 
 
 class _Search:
     """The search for the best hypotheses of a problem."""
 
     def __init__(
-        self, problem: TotalsProblem, ratio: RatioByTotal, pool: ThreadPoolExecutor
+        self,
+        problem: TotalsProblem,
+        ratio: RatioByTotal,
+        pool: ThreadPoolExecutor,
+        priced: PricedSums | None,
     ) -> None:
         self.problem = problem
         self.ratio = ratio
         self.run: Callable[..., Any] = map if pool._max_workers == 1 else pool.map
         self.parts = parts_of(problem.groups)
-        self.sentences = sum(part.group.size for part in self.parts)
+        self.sentences = problem.sentences
         self.range: CountRange = ratio.reach
         self.centre = ratio.v + self.range.mean  # (k,)
         # Whether hypotheses that count nothing are allowed and stand apart.
         self.allows_none = ratio.begin > 0 and problem.allows_none
         self.rule = rule_about_mean(ratio)
         self.first = self.swept(self.rule)
-        priced: PricedSums | None = None
-        if self.sentences == 1:
-            priced = PricedSums(self.parts[0].group.trellis, problem.n, len(ratio.v))
         self.one = priced if problem.n >= LONG and len(ratio.v) > 1 else None
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
         # is lost to rounding and to scores that are left out.
@@ -145,7 +144,7 @@ class _Search:
             left_out_steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
             joint = group.size * group.greatest
             if priced is not None:
-                joint = priced.greatest_without_signs(swept.scores, swept.plain[0])
+                joint = priced.greatest_without_signs(swept.scores.first_lane())
                 joint += NEGLIGIBLE * left_out_steps
             self.greatest += joint
             rounding = group.rounding if self.sentences == 1 else 2 * group.rounding
@@ -176,12 +175,12 @@ class _Search:
         ratio = self.ratio
         worth = ratio.gain * self.centre**-ratio.power
         if self.one is not None:
-            swept = self.first[0]
-            bounds = self.one.greatest_sums(swept.scores, swept.plain[0], worth, ratio.offset)
+            plain = self.first[0].scores.first_lane()
+            bounds = self.one.greatest_sums(plain, worth, ratio.offset)
             reached = self.one.reached or None
             return _Expected(bounds + self.rounding, self.one.likeliest, reached, self.one.rounded)
-        plain = [swept.plain for swept in self.first]
-        sums, ends, off = best_sums(self._tables(self.first, plain))
+        factors = [swept.plain for swept in self.first]
+        sums, ends, off = best_sums(self._tables(self.first, factors))
         lacking = np.full(len(ratio.v) - len(sums), -np.inf)
         bounds = np.append(sums + off + self.rounding, lacking)
         with np.errstate(invalid="ignore"):
@@ -289,9 +288,19 @@ class _Search:
         if self.allows_none and none >= value:
             decision = self._without_items(none)
             return decision._replace(upper=max(upper, decision.upper))
-        error = lanes.error(total)
-        tried = len(search.tried)
-        return TotalsDecision(labels, value, error, upper, tried)
+        valued = BoundedValue(value, lanes.error(total))
+        if not serves(lanes.rule, self.ratio, total):
+            valued = self._valued(labels, valued)
+        return TotalsDecision(labels, valued.value, valued.error, upper, len(search.tried))
+
+    def _valued(self, labels: Sequence[Ints], known: BoundedValue) -> BoundedValue:
+        """The value of hypotheses, signed, by the rule of their total, if it is more exact."""
+        left = iter(labels)
+        by_group = [list(islice(left, group.size)) for group in self.problem.groups]
+        found = expected_ratio(self.problem, by_group)
+        if found is None or found.error >= known.error:
+            return known
+        return BoundedValue(self.problem.sign * found.value, found.error)
 
 
 class _Lanes:
@@ -355,8 +364,9 @@ class _Lanes:
                 search.sums(k)
                 continue
             factors = self.factors(k)[0]
-            near = search.first
-            search.ends[k] = one.sums(self.swept[0].scores, factors, near, self.greatest(k))
+            scores = self.swept[0].scores
+            span = (search.first, k)
+            search.ends[k] = one.bounds_between(scores, factors, span, self.greatest(k))
 
     def over_at(self, k: int, ks: Ints) -> Floats:
         """Bounds on what the sums at a total lack of the true ones, for several totals."""
@@ -449,46 +459,3 @@ class _Lanes:
         ratio = self.owner.ratio
         value = float(ratio.gain[k] / self.scale[k]) * paths.score + float(ratio.offset[k])
         return k, value, paths.labels
-
-
-# -- one sentence ----------------------------------------------------------------------------------
-
-
-def _condition(problem: Problem) -> str | None:
-    """The condition that the problem does not meet; None where lanes may serve it."""
-    if problem.keep is not None:
-        return "no states may be left out"
-    if problem.n < LEAST_LENGTH and problem.n * len(problem.loss.labels) < LEAST_CELLS:
-        return f"there must be at least {LEAST_LENGTH} labels, or many to choose from"
-    unmet = unmet_by_totals(problem.loss, problem.n)
-    if unmet is None and CHAIN_RATIOS.condition(problem) is None:
-        return "chain_ratios must not apply, whose bounds are closer"
-    return unmet
-
-
-def _by_lanes(problem: Problem) -> Answer | str:
-    """The best sequence, or what does not hold."""
-    allowed = None
-    if problem.constraint is not None:
-        allowed = allowed_layers(problem.model, problem.constraint).layers
-    for cap in caps(problem.loss, problem.n):
-        trellis = trellis_of(problem.loss, problem.model, allowed, cap)
-        if isinstance(trellis, Refused):
-            return str(trellis.error)
-        group = LaneGroup(trellis, arc_weights_many([problem.model]))
-        totals = totals_problem(problem.loss, problem.n, [group])
-        if totals.escaped > ESCAPED:
-            continue
-        found = best_by_lanes(totals)
-        if found is None:
-            return "the value must be a ratio of totals, of counts that are not negative"
-        if cap is not None and trellis.reaches_cap(found.labels[0]):
-            continue
-        value = problem.sign * found.value
-        answer = Answer(found.labels[0], False, WHY, problem.n + 1, value, found.error)
-        gap = max(0.0, found.upper - found.value) + found.error
-        return certify(problem, answer, gap, "bounds reach beyond its value")
-    return "chunks must be shorter"
-
-
-LANES = Method("lanes", _condition, one_by_one(_by_lanes))

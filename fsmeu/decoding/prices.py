@@ -25,9 +25,8 @@ from fsmeu.trellis.price_kernels import (
     PriceBuffers,
     best_at_prices,
     best_in_ranges,
-    clear_steps,
     counts_of_best,
-    set_steps,
+    set_priced_steps,
 )
 from fsmeu.trellis.roundings import relative_error
 
@@ -35,6 +34,7 @@ _MOST_LINES = 12  # pairs of prices that are tried to find the best of all count
 _ASIDE = 0.04  # the part of a price by which those differ that tell how fast counts fall
 _WIDTH = 24.0  # counts by which prices are meant to differ at first
 _MOST_CUTS = 2  # pairs of prices that are tried to exclude counts far from the likeliest
+_PARTS = (0.1, 0.7)  # where between two counts those are for which there are prices
 BESIDE = 12  # counts on either side of the one asked for that are exact, too
 
 
@@ -55,26 +55,43 @@ class Cuts(NamedTuple):
     size: float  # a bound on sums of scores, signs aside
 
 
+class _Filled(NamedTuple):
+    """Which scores of steps arrays have."""
+
+    scores: Scores
+    factors: Floats  # what their lanes are multiplied by, (lanes,)
+
+
+@contextmanager
+def priced_sums(trellis: SplitTrellis, n: int, totals: int) -> Iterator[PricedSums]:
+    """Best sums of scores of a sentence of length n by count, from 0 to totals - 1."""
+    workspace = trellis.workspace
+    with workspace.borrowed("prices", n, workspace.price_buffers) as buffers:
+        yield PricedSums(trellis, n, totals, buffers)
+
+
 class PricedSums:
     """Best sums of scores of a sentence of length n by count, from 0 to totals - 1."""
 
-    def __init__(self, trellis: SplitTrellis, n: int, totals: int) -> None:
+    def __init__(self, trellis: SplitTrellis, n: int, totals: int, buffers: PriceBuffers) -> None:
         self.trellis = trellis
         self.n = n
+        self.buffers = buffers
+        self.filled: _Filled | None = None
         self.ks = np.arange(totals)
         self.size = float(trellis.greatest[0, n])  # a bound on sums of scores, signs aside
         self.rounding = relative_error((len(trellis.tapes.terms) + 4) * n + 64)
         self.likeliest = 0  # the count whose bound is worth most; 0 before it is known
         self.reached = 0  # the count of the path that is worth most
-        self.lines = np.zeros((0, 3))  # prices, values and counts of paths, by ascending count
+        self.lines = np.zeros((0, 3))  # prices, values and counts of paths
+        self.prices = np.zeros((0, 2))  # counts of best paths, ascending, and prices
         self.rate = 1.0  # items less for a price that is greater by 1
         self.ranges: dict[int, CountRanges] = {}  # by count, those of the last scores
 
-    def greatest_without_signs(self, scores: Scores, plain: Floats) -> float:
+    def greatest_without_signs(self, plain: Scores) -> float:
         """A bound on the sum of E|amount| over the steps of any path, by scores of the lane x = 0.
 
-        Where all amounts of a score row have one sign, a score tells it. ``plain`` has the factor 1
-        for the lane x = 0, and 0 for others.
+        Where all amounts of a score row have one sign, a score tells it.
         """
         amounts = self.trellis.amounts
         for begins in amounts.row_begins:
@@ -82,8 +99,8 @@ class PricedSums:
             amount = amounts.row_amount[begins[0] : begins[-1]]
             if np.intersect1d(row[amount < 0], row[amount > 0]).size:
                 return self.size
-        with self._steps(scores._replace(value=np.abs(scores.value)), plain) as buffers:
-            most = float(self._at_prices(buffers, 0.0, 0.0)[0, 1])
+        self._set_steps(plain._replace(value=np.abs(plain.value)), np.ones(1))
+        most = float(self._at_prices(0.0, 0.0)[0, 1])
         self.size = min(self.size, most * (1 + 1e-6))
         return self.size
 
@@ -93,14 +110,11 @@ class PricedSums:
         most = np.abs(self.lines[:, 0] * self.lines[:, 2]).max()
         return 4 * self.rounding * (self.size + float(most))
 
-    def greatest_sums(
-        self, scores: Scores, factors: Floats, worth: Floats, offset: Floats
-    ) -> Floats:
+    def greatest_sums(self, plain: Scores, worth: Floats, offset: Floats) -> Floats:
         """Bounds on the sums of scores by count, (k,), close where values are greatest.
 
         Args:
-            scores: scores of the steps.
-            factors: what their lanes are multiplied by, (lanes,).
+            plain: scores of the steps, of the lane x = 0 alone.
             worth: what sums are multiplied by for values, by count, (k,).
             offset: what is added to them, (k,).
         """
@@ -108,22 +122,23 @@ class PricedSums:
         added = np.gradient(offset) / worth
         scale = self.size or 1.0  # without scores, as where y surely has no item, any will do
         price = scale * float(falls[len(falls) // 2])
-        with self._steps(scores, factors) as buffers:
-            sides = self._at_prices(buffers, 0.4 * price, 0.8 * price)
-            lines = sides
-            for _ in range(_MOST_LINES):
-                self.reached = k = _most_worth(lines, worth, offset)
-                best = float(self._bounds(lines, self.size)[k])
-                price = best * float(falls[k]) - float(added[k]) if k else 0.25 * price
-                if len(lines) > 2 and sides[0, 0] <= price <= sides[1, 0]:
-                    break
-                aside = _ASIDE * max(abs(price), 1e-9 * scale)
-                sides = self._at_prices(buffers, price - aside, price + aside)
-                lines = np.append(lines, sides, axis=0)
-            far = self._at_prices(buffers, 2.0 * abs(price), 6.0 * abs(price))
+        self._set_steps(plain, np.ones(1))
+        sides = self._at_prices(0.4 * price, 0.8 * price)
+        lines = sides
+        for _ in range(_MOST_LINES):
+            self.reached = k = _most_worth(lines, worth, offset)
+            best = float(self._bounds(lines, self.size)[k])
+            price = best * float(falls[k]) - float(added[k]) if k else 0.25 * price
+            if len(lines) > 2 and sides[0, 0] <= price <= sides[1, 0]:
+                break
+            aside = _ASIDE * max(abs(price), 1e-9 * scale)
+            sides = self._at_prices(price - aside, price + aside)
+            lines = np.append(lines, sides, axis=0)
+        far = self._at_prices(2.0 * abs(price), 6.0 * abs(price))
         lines = np.append(lines, far, axis=0)
         self.rate = max(1.0, float(sides[0, 2] - sides[1, 2])) / float(sides[1, 0] - sides[0, 0])
-        self.lines = lines[np.argsort(lines[:, 2], kind="stable")]
+        self.lines = lines
+        self._add_prices(lines)
         bounds = self._bounds(lines, self.size)
         near = slice(max(1, int(sides[1, 2])), max(1, int(sides[0, 2])) + 1)
         self.likeliest = near.start + int(np.argmax((worth * bounds + offset)[near]))
@@ -141,26 +156,43 @@ class PricedSums:
         first = max(0, k - BESIDE)
         last = min(len(self.ks) - 1, k + BESIDE)
         near = slice(first, last + 1)
-        price = float(np.interp(k, self.lines[:, 2], self.lines[:, 0]))
+        price = self._price(k)
         slack = 1.0
         run = kernel(counts_of_best, self._work(4))
-        with self._steps(scores, factors[0]) as buffers:
-            while True:
-                spread = _WIDTH / self.rate
-                ask = CountsAsked(first, last, price, spread, slack, self.rounding, size)
-                found = _found_prices()
-                ranges = self.trellis.workspace.all_counts(self.n)
-                run(self.trellis.z_tables, self.n, ask, buffers, found, ranges)
-                own = self._by_count(buffers, ranges)[near]
-                bounds = self._bounds(found.tried[: found.number[0]], size)
-                is_best = own >= bounds[near] - found.gap[0]
-                if is_best[k - first] or found.gap[0] > size + bounds[k]:
-                    break
-                slack *= 16
+        self._set_steps(scores, factors[0])
+        while True:
+            spread = _WIDTH / self.rate
+            ask = CountsAsked(first, last, price, spread, slack, self.rounding, size)
+            found = _found_prices()
+            ranges = self.trellis.workspace.all_counts(self.n)
+            run(self.trellis.z_tables, self.n, ask, self.buffers, found, ranges)
+            own = self._by_count(ranges)[near]
+            bounds = self._bounds(found.tried[: found.number[0]], size)
+            is_best = own >= bounds[near] - found.gap[0]
+            if is_best[k - first] or found.gap[0] > size + bounds[k]:
+                break
+            slack *= 16
         self.ranges[k] = ranges
+        self._add_prices(found.tried[: found.number[0]])
         bounds[near] = np.where(is_best, own, bounds[near])
         bounds[k] = own[k - first]
         return bounds
+
+    def bounds_between(
+        self, scores: Scores, factors: Floats, span: tuple[int, int], size: float
+    ) -> Floats:
+        """Bounds on the sums of scores by count, (k,), close between two counts, by one pass.
+
+        Args:
+            scores: scores of the steps.
+            factors: what their lanes are multiplied by, (1, lanes).
+            span: the counts; bounds are closest near the first.
+            size: a bound on sums of scores, signs aside.
+        """
+        near, far = span
+        prices = [self._price(near + part * (far - near)) for part in _PARTS]
+        self._set_steps(scores, factors[0])
+        return self._bounds(self._at_prices(min(prices), max(prices)), size)
 
     def lower_bounds(self, scores: Scores, factors: Floats, ask: Cuts) -> Floats:
         """Bounds on the sums of scores by count, (k,), lowered where values may be as great.
@@ -172,37 +204,31 @@ class PricedSums:
         """
         sums = ask.sums
         cuts: list[int] = []
-        with self._steps(scores, factors[0]) as buffers:
-            for _ in range(_MOST_CUTS):
-                values = ask.values(sums)
-                values[ask.known] = -np.inf
-                left = np.flatnonzero(values >= ask.level)
-                few = left[left < ask.known.start]
-                many = left[left >= ask.known.stop]
-                last = cuts
-                cuts = [int(side[len(side) // 2]) for side in (few, many) if len(side)]
-                if not cuts or cuts == last:
-                    break
-                counts = self.lines[:, 2]
-                prices = np.interp(cuts, counts, self.lines[:, 0])
-                lines = self._at_prices(buffers, float(prices[-1]), float(prices[0]))
-                sums = np.minimum(sums, self._bounds(lines, ask.size))
+        self._set_steps(scores, factors[0])
+        for _ in range(_MOST_CUTS):
+            values = ask.values(sums)
+            values[ask.known] = -np.inf
+            left = np.flatnonzero(values >= ask.level)
+            few = left[left < ask.known.start]
+            many = left[left >= ask.known.stop]
+            last = cuts
+            cuts = [int(side[len(side) // 2]) for side in (few, many) if len(side)]
+            if not cuts or cuts == last:
+                break
+            lines = self._at_prices(self._price(cuts[-1]), self._price(cuts[0]))
+            sums = np.minimum(sums, self._bounds(lines, ask.size))
         return sums
 
     def path(self, scores: Scores, factors: Floats, k: int) -> BestPath:
         """A path with the best sum of scores of count k, which was asked for, or is 0."""
         ranges = self.ranges[k] if k else self.trellis.workspace.all_counts(self.n, 0)
         labels = np.zeros(self.n, np.int64)
-        with self._steps(scores, factors[0]) as buffers:
-            by_count = self._by_count(buffers, ranges, k, labels)
+        self._set_steps(scores, factors[0])
+        by_count = self._by_count(ranges, k, labels)
         return BestPath(float(by_count[k]), labels)
 
     def _by_count(
-        self,
-        buffers: PriceBuffers,
-        ranges: CountRanges,
-        k: int | None = None,
-        labels: Ints | None = None,
+        self, ranges: CountRanges, k: int | None = None, labels: Ints | None = None
     ) -> Floats:
         """The best sums of scores by count, of what is looked at; and labels of a path of count k.
 
@@ -214,25 +240,32 @@ class PricedSums:
         layers = self.trellis.workspace.best_layers(self.n, ranges)
         run = kernel(best_in_ranges, self._work(1))
         labels = none if labels is None else labels
-        run(self.trellis.z_tables, self.n, buffers.score, layers, by_count, labels)
+        run(self.trellis.z_tables, self.n, self.buffers.steps, layers, by_count, labels)
         return by_count
 
-    @contextmanager
-    def _steps(self, scores: Scores, factors: Floats) -> Iterator[PriceBuffers]:
-        """Arrays with the scores of steps, whose lanes are multiplied by factors."""
-        trellis = self.trellis
-        workspace = trellis.workspace
-        work = self._work(1)
-        with workspace.borrowed("prices", self.n, workspace.price_buffers) as buffers:
-            kernel(set_steps, work)(trellis.z_tables, self.n, scores, factors, buffers)
-            yield buffers
-            kernel(clear_steps, work)(scores, buffers)
+    def _set_steps(self, scores: Scores, factors: Floats) -> None:
+        """Fills the scores of steps, whose lanes are multiplied by factors; unless they are it."""
+        filled = self.filled
+        if filled is not None and filled.scores is scores and (filled.factors == factors).all():
+            return
+        run = kernel(set_priced_steps, self._work(1))
+        run(self.trellis.z_tables, self.n, scores, factors, self.buffers)
+        self.filled = _Filled(scores, factors.copy())
 
-    def _at_prices(self, buffers: PriceBuffers, cheap: float, dear: float) -> Floats:
+    def _price(self, k: float) -> float:
+        """A price at which best paths count about k items."""
+        return float(np.interp(k, self.prices[:, 0], self.prices[:, 1]))
+
+    def _add_prices(self, lines: Floats) -> None:
+        """Keeps the counts of best paths at prices, given with prices and values, (prices, 3)."""
+        prices = np.append(self.prices, lines[:, [2, 0]], axis=0)
+        self.prices = prices[np.argsort(prices[:, 0], kind="stable")]
+
+    def _at_prices(self, cheap: float, dear: float) -> Floats:
         """Prices, values and counts of best paths at two prices, (2, 3)."""
         found = _found_prices()
         run = kernel(best_at_prices, self._work(2))
-        run(self.trellis.z_tables, self.n, np.array([cheap, dear]), buffers, found)
+        run(self.trellis.z_tables, self.n, np.array([cheap, dear]), self.buffers, found)
         return found.tried[:2]
 
     def _work(self, passes: int) -> int:

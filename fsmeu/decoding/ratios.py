@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 RANKED_CELLS = 4_000_000  # values of candidates that are computed at once: 32 MB
 
-_NOT_BINARY = "labels must be two, independent, and P(0) be 1 - P(1), or the range be declared"
 _NO_RATIOS = "the value must be a sum of ratios of counts"
 _WORSE = "more true positives must never make it worse"
 WHY = (
@@ -112,23 +111,20 @@ def _decide(problems: Sequence[Problem]) -> list[Answer | str]:
     """The best of the n + 1 sequences that rank positions by probability, for each problem."""
     ranking = ranking_of(problems[0])
     assert not isinstance(ranking, str)
-    # Whether P(1) suffices depends on the numbers of a model: the first was asked, not the others.
-    fitting = [row for row, problem in enumerate(problems) if problem.probabilities is not None]
-    answers: list[Answer | str] = [_NOT_BINARY] * len(problems)
+    answers: list[Answer | str] = []
     size = rows_at_once(problems[0].n)
-    for begin in range(0, len(fitting), size):
-        rows = fitting[begin : begin + size]
-        some = [problems[row] for row in rows]
+    for begin in range(0, len(problems), size):
+        some = problems[begin : begin + size]
         found: Sequence[Answer | str]
         if isinstance(ranking, RatioFamily):
             found = [_long_answer(problem, ranking) for problem in some]
         else:
             found = _answers(some, ranking)
-        for row, answer in zip(rows, found, strict=True):
+        for problem, answer in zip(some, found, strict=True):
             again = None
             if isinstance(answer, Answer) and not answer.exact:
-                again = _equal_answer(problems[row])
-            answers[row] = again or answer
+                again = _equal_answer(problem)
+            answers.append(again or answer)
     return answers
 
 

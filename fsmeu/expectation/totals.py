@@ -47,6 +47,7 @@ CAPS = (24, 48, 96, 256, 768)  # where ages stop: the first that is enough
 _EPS = 1e-14  # the part of a value that a rule is meant to leave out
 _FEW_NODES = 7  # of a rule that is tried before it is known whether it serves
 _WIDER = (1.0, 0.5, 0.25, 0.1)  # parts of a range by which it is made wider on both sides for that
+_MOST_TOTALS = 1 << 26  # of hypotheses' counts that are looked at
 _TINY = 1e-300  # stands for a denominator of 0, which has no mass
 
 
@@ -64,6 +65,11 @@ class TotalsProblem:
     def range(self) -> CountRange:
         """Where the sum of the references' counts lies."""
         return count_range(self.groups)
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences there are."""
+        return sum(group.size for group in self.groups)
 
     @property
     def escaped(self) -> float:
@@ -151,7 +157,7 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     begin = int(all(group.trellis.needs_item("z", group.n) for group in problem.groups))
     least = int(all(group.trellis.needs_item("y", group.n) for group in problem.groups))
     most = problem.most_counted
-    if high < begin or most < least:
+    if high < begin or most < least or high > _MOST_TOTALS:
         return None
     totals = np.maximum(np.arange(high + 1.0), begin)
     ratio = ratio_of_totals(problem.form, problem.n, totals, float(least), float(most))

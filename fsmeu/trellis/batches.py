@@ -128,7 +128,7 @@ class BestLayers(NamedTuple):
 class PathBuffers(NamedTuple):
     """Arrays in which best paths are found."""
 
-    score: Floats  # zeros, (n, score rows), left as they are
+    steps: Floats  # scores of slots, (n, slots)
     layers: BestLayers
 
 
@@ -155,6 +155,7 @@ class DecisionBuffers(NamedTuple):
     uncounted: ForwardLayers  # the probabilities of f as rows of one number
     back: BackwardRows
     score: Floats  # scores of the steps of z, (n, score rows)
+    steps: Floats  # the same by slot, (n, slots)
     best: BestLayers
     count_probability: Floats  # P(y's counter ends at s)
     offset: Floats  # expected offsets by end of z's counter, (k,)
@@ -178,6 +179,10 @@ class Scores(NamedTuple):
     begins: Ints  # where those of each sentence begin, and the end
     cell: Places  # position and score row of each, (scores, 2)
     value: Floats  # one number for each lane, (scores, lanes)
+
+    def first_lane(self) -> Scores:
+        """The scores of the first lane alone."""
+        return self._replace(value=np.ascontiguousarray(self.value[:, :1]))
 
     def dense(self, n: int, score_rows: int) -> Floats:
         """Scores of all positions and score rows, (batch, n, score rows, lanes)."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints, Places
+from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import (
     BestLayers,
     FoundPaths,
@@ -31,19 +31,27 @@ from fsmeu.trellis.z_tables import (
     ONLY,
     PAIR_AFTER,
     PAIR_BEFORE,
-    SOURCE_FEATURES,
     SOURCE_SET,
     ZTables,
 )
 
 
 @jit_small
-def shown(score: Floats, i: int, rows: Places, k: int) -> float:
-    """The sum of scores of the rows that a source feature set, or a pair after, has."""
-    total = 0.0
-    for t in range(rows.shape[1]):
-        total += score[i, rows[k, t]]
-    return total
+def show(z_tables: ZTables, i: int, row: int, number: float, steps: Floats) -> None:
+    """Adds the score of a row at position i to the slots that show it."""
+    kind = z_tables.kind[i]
+    for e in range(z_tables.row_slots[kind, row], z_tables.row_slots[kind, row + 1]):
+        steps[i, z_tables.row_slot[e]] += number
+
+
+@jit_helper
+def show_all(z_tables: ZTables, n: int, score: Floats, steps: Floats) -> None:
+    """Fills the scores of slots, (n, slots), from those of score rows, (n, score rows)."""
+    for i in range(n):
+        fill(steps[i], 0, steps.shape[1], 0.0)
+        for row in range(score.shape[1]):
+            if score[i, row] != 0.0:
+                show(z_tables, i, row, score[i, row], steps)
 
 
 @jit_small
@@ -81,7 +89,7 @@ def best_row(b: BestLayers, i: int, p: int) -> RowSlice:
 
 @jit_helper
 def raise_set(
-    z_tables: ZTables, i: int, score: Floats, b: BestLayers, g: int, sets: RowSlice
+    z_tables: ZTables, i: int, steps: Floats, b: BestLayers, g: int, sets: RowSlice
 ) -> None:
     """Fills the row of a source set with the maximum over its members.
 
@@ -91,12 +99,13 @@ def raise_set(
     Args:
         z_tables: the tape of z.
         i: the position.
-        score: scores of steps, (n, score rows).
+        steps: scores of slots, (n, slots).
         b: best scores so far.
         g: the set.
         sets: where the rows of the position's sets begin, and their length.
     """
     first = z_tables.source_sets[z_tables.kind[i]]
+    first_member = z_tables.source_set[first]
     into = RowSlice(b.value, sets.begin + (g - first) * sets.size, sets.size)
     fill(b.value, into.begin, into.begin + into.size, -np.inf)
     last = RowSlice(b.value, -1, 0)
@@ -116,7 +125,7 @@ def raise_set(
                 continue
             row = best_row(b, i, p)
             begin = b.place[i, p, 1]
-        offset += shown(score, i, z_tables.source_rows, z_tables.member[m, 2])
+        offset += steps[i, m - first_member]
         if row.begin != last.begin or begin != moved:
             if most > -np.inf:
                 raise_counts(into, b.ranges.low[i], last, moved, most)
@@ -146,9 +155,9 @@ def run_length(z_tables: ZTables, i: int, r: int) -> int:
 
 
 @jit_helper
-def move_run(z_tables: ZTables, i: int, r: int, score: Floats, b: BestLayers) -> None:
+def move_run(z_tables: ZTables, i: int, r: int, steps: Floats, b: BestLayers) -> None:
     """Gives the pairs after a run of several ways the rows of the pairs before, moved."""
-    kind = z_tables.kind[i]
+    slot = z_tables.way_slot[z_tables.kind[i]]
     first = z_tables.run[r]
     adds = z_tables.way[first, COUNTED]
     for w in range(first, first + run_length(z_tables, i, r)):
@@ -156,17 +165,18 @@ def move_run(z_tables: ZTables, i: int, r: int, score: Floats, b: BestLayers) ->
         source = z_tables.way[w, PAIR_BEFORE]
         if b.offset[i, source] == -np.inf or not b.ranges.alive[i + 1, p]:
             continue
-        gain = shown(score, i, z_tables.source_rows, z_tables.way[w, SOURCE_FEATURES])
-        gain += shown(score, i, z_tables.target_rows[kind], p)
-        b.offset[i + 1, p] = b.offset[i, source] + gain
+        b.offset[i + 1, p] = b.offset[i, source] + steps[i, w + slot]
         b.place[i + 1, p, 0] = b.place[i, source, 0]
         b.place[i + 1, p, 1] = b.place[i, source, 1] + adds
         b.place[i + 1, p, 2] = b.place[i, source, 2]
 
 
 @jit_helper
-def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
-    """Fills b with the best score of a path to each pair by count, for counts from low to high."""
+def best(z_tables: ZTables, n: int, steps: Floats, b: BestLayers) -> None:
+    """Fills b with the best score of a path to each pair by count, for counts from low to high.
+
+    ``steps`` has the scores of slots, (n, slots).
+    """
     b.top[0] = 1
     b.value[0] = 0.0
     b.offset[0, 0] = 0.0
@@ -178,7 +188,7 @@ def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
         sets = RowSlice(b.value, b.top[0], b.ranges.high[i] - b.ranges.low[i] + 1)
         limit = b.ranges.high[i + 1] - b.ranges.low[i + 1] + 1
         for g in range(z_tables.source_sets[kind], z_tables.source_sets[kind + 1]):
-            raise_set(z_tables, i, score, b, g, sets)
+            raise_set(z_tables, i, steps, b, g, sets)
             b.top[0] += sets.size
         fill(b.offset[i + 1], 0, z_tables.width[i + 1], -np.inf)
         for r in range(z_tables.runs[kind], z_tables.runs[kind + 1]):
@@ -187,7 +197,7 @@ def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
             if p >= z_tables.width[i + 1]:
                 break
             if z_tables.run[r + 1] > w + 1:
-                move_run(z_tables, i, r, score, b)
+                move_run(z_tables, i, r, steps, b)
                 continue
             if not b.ranges.alive[i + 1, p]:
                 continue
@@ -198,10 +208,10 @@ def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
                 after[0] = b.top[0]
                 after[1] = b.ranges.low[i + 1]
                 after[2] = limit
-                b.offset[i + 1, p] = shown(score, i, z_tables.target_rows[kind], p)
+                b.offset[i + 1, p] = 0.0
                 fill(b.value, b.top[0], b.top[0] + limit, -np.inf)
                 b.top[0] += limit
-            gain = shown(score, i, z_tables.source_rows, z_tables.way[w, SOURCE_FEATURES])
+            gain = steps[i, w + z_tables.way_slot[kind]]
             begin = b.ranges.low[i] + z_tables.way[w, COUNTED]
             row = RowSlice(b.value, sets.begin + z_tables.way[w, SOURCE_SET] * sets.size, sets.size)
             if source >= 0:
@@ -214,7 +224,7 @@ def best(z_tables: ZTables, n: int, score: Floats, b: BestLayers) -> None:
                 after[0] = row.begin
                 after[1] = begin
                 after[2] = row.size
-                b.offset[i + 1, p] = gain + shown(score, i, z_tables.target_rows[kind], p)
+                b.offset[i + 1, p] = gain
             else:
                 raise_counts(RowSlice(b.value, after[0], limit), after[1], row, begin, gain)
 
@@ -230,7 +240,7 @@ def score_of(b: BestLayers, i: int, p: int, count: int) -> float:
 
 @jit_helper
 def trace(
-    z_tables: ZTables, n: int, count: int, score: Floats, b: BestLayers, labels: Ints
+    z_tables: ZTables, n: int, count: int, steps: Floats, b: BestLayers, labels: Ints
 ) -> None:
     """Fills ``labels`` with those of a best path of n positions whose count is ``count``."""
     pair = -1
@@ -247,14 +257,17 @@ def trace(
         for e in range(z_tables.backs[kind, pair], z_tables.backs[kind, pair + 1]):
             p = z_tables.back[e, 0]
             if p < z_tables.width[i]:
-                total = score_of(b, i, p, count - z_tables.back[e, 2])
-                total += shown(score, i, z_tables.source_rows, z_tables.back[e, 1])
+                member = z_tables.back[e, 1]
+                total = score_of(b, i, p, count - z_tables.back[e, 3])
+                total += steps[i, z_tables.back[e, 2]]
+                if member >= 0:
+                    total += steps[i, member]
                 if total > most:
                     arc = e
                     most = total
-        labels[i] = z_tables.back[arc, 3]
+        labels[i] = z_tables.back[arc, 4]
         pair = z_tables.back[arc, 0]
-        count -= z_tables.back[arc, 2]
+        count -= z_tables.back[arc, 3]
 
 
 @jit_helper
@@ -268,20 +281,17 @@ def best_ends(z_tables: ZTables, n: int, b: BestLayers, reached: Floats) -> None
 
 
 @jit_helper
-def set_scores(scores: Scores, s: int, factors: Floats, score: Floats) -> None:
-    """Fills the scores of sentence s that are not 0: sums over lanes, multiplied by factors."""
+def set_steps(
+    z_tables: ZTables, n: int, scores: Scores, s: int, factors: Floats, steps: Floats
+) -> None:
+    """Fills the scores of slots, (n, slots), of sentence s: sums over lanes times factors."""
+    for i in range(n):
+        fill(steps[i], 0, steps.shape[1], 0.0)
     for e in range(scores.begins[s], scores.begins[s + 1]):
         total = 0.0
         for m in range(len(factors)):
             total += factors[m] * scores.value[e, m]
-        score[scores.cell[e, 0], scores.cell[e, 1]] = total
-
-
-@jit_helper
-def clear_scores(scores: Scores, s: int, score: Floats) -> None:
-    """Sets the scores of sentence s to 0 again."""
-    for e in range(scores.begins[s], scores.begins[s + 1]):
-        score[scores.cell[e, 0], scores.cell[e, 1]] = 0.0
+        show(z_tables, scores.cell[e, 0], scores.cell[e, 1], total, steps)
 
 
 @jit_entry
@@ -301,21 +311,25 @@ def best_batch(
     """
     b = buffers.layers
     for s in range(len(found.factors)):
-        set_scores(scores, s, found.factors[s], buffers.score)
-        best(z_tables, n, buffers.score, b)
+        set_steps(z_tables, n, scores, s, found.factors[s], buffers.steps)
+        best(z_tables, n, buffers.steps, b)
         best_ends(z_tables, n, b, found.by_count[s])
         if len(found.labels) > 0:
-            trace(z_tables, n, found.ends[s], buffers.score, b, found.labels[s])
-        clear_scores(scores, s, buffers.score)
+            trace(z_tables, n, found.ends[s], buffers.steps, b, found.labels[s])
 
 
 @jit_entry
 def most_by_count(
-    z_tables: ZTables, n: int, score: Floats, b: BestLayers, by_count: Floats
+    z_tables: ZTables, n: int, score: Floats, buffers: PathBuffers, by_count: Floats
 ) -> None:
-    """Fills ``by_count`` (n + 1, k): the best score of a path of each length by its count."""
+    """Fills ``by_count`` (n + 1, k): the best score of a path of each length by its count.
+
+    ``score`` has the scores of score rows, (n, score rows).
+    """
+    b = buffers.layers
     all_counts(z_tables, n, by_count.shape[1] - 1, b)
-    best(z_tables, n, score, b)
+    show_all(z_tables, n, score, buffers.steps)
+    best(z_tables, n, buffers.steps, b)
     for i in range(n + 1):
         size = min(z_tables.columns[i], by_count.shape[1])
         best_ends(z_tables, i, b, by_count[i, :size])

@@ -12,10 +12,11 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import Batch, DecisionBuffers, Flow, Sentence, Values
-from fsmeu.trellis.best_kernels import all_counts, best, best_ends, trace
+from fsmeu.trellis.best_kernels import all_counts, best, best_ends, show_all, trace
 from fsmeu.trellis.count_rows import fill
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
-from fsmeu.trellis.sum_kernels import ending, flows, forward, sentence_of
+from fsmeu.trellis.score_kernels import flows
+from fsmeu.trellis.sum_kernels import ending, forward, sentence_of
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
 from fsmeu.trellis.z_tables import ZTables
@@ -177,7 +178,8 @@ def first_end(tables: DecisionTables, sentence: Sentence, buffers: DecisionBuffe
         back = buffers.back
         flows(tables.uncounted, tables.amounts, sentence, buffers.uncounted, ask, back, score)
         all_counts(tables.z, n, size, buffers.best)
-        best(tables.z, n, score, buffers.best)
+        show_all(tables.z, n, score, buffers.steps)
+        best(tables.z, n, buffers.steps, buffers.best)
         best_ends(tables.z, n, buffers.best, buffers.reached)
         k = likely_end(values, size, count_probability, buffers.offset, buffers.reached)
     return int(min(k, size - 1))
@@ -283,7 +285,8 @@ def decide(
             if buffers.is_open[j]:
                 last = max(last, j)
         all_counts(z_tables, n, last, buffers.best)
-        best(z_tables, n, score, buffers.best)
+        show_all(z_tables, n, score, buffers.steps)
+        best(z_tables, n, buffers.steps, buffers.best)
         best_ends(z_tables, n, buffers.best, buffers.reached)
         ends[0, k] = buffers.reached[k] + buffers.offset[k]
         if values.one_sign:  # errors of sums that cancel nothing are a part of these
@@ -292,7 +295,7 @@ def decide(
         if ends[0, k] > top or (ends[0, k] == top and k < best_k):
             top = ends[0, k]
             best_k = k
-            trace(z_tables, n, k, score, buffers.best, sentence.labels)
+            trace(z_tables, n, k, buffers.steps, buffers.best, sentence.labels)
         k = exclude_ends(values, count_probability, buffers, k, top, ends)
         most -= 1
         if most <= 0:

@@ -29,7 +29,6 @@ from fsmeu.trellis.batches import (
     FoundPaths,
     FoundScores,
     LaneSums,
-    PathBuffers,
     Scores,
     Values,
     first_alike,
@@ -42,7 +41,8 @@ from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.mean_kernels import mean_batch
 from fsmeu.trellis.nonnegative import is_nothing_without, kinds_of_positions, stays_nonnegative
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
-from fsmeu.trellis.sum_kernels import JointTables, mass_batch, score_batch
+from fsmeu.trellis.score_kernels import score_batch
+from fsmeu.trellis.sum_kernels import JointTables, mass_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
 from fsmeu.trellis.workspace import Workspace
 from fsmeu.trellis.y_tables import YTables, most_flows, uncounted, with_lanes
@@ -350,14 +350,13 @@ class SplitTrellis:
             counts: the counts that are looked at after each position; without it all are.
         """
         ranges = self.workspace.all_counts(n) if counts is None else counts
-        layers = self.workspace.best_layers(n, ranges)
         found = FoundPaths(
             factors,
             np.full((len(factors), int(ranges.high[n]) + 1), -np.inf),
             np.zeros(len(factors), np.int64) if ends is None else ends,
             np.zeros((0 if ends is None else len(factors), n), np.int64),
         )
-        buffers = PathBuffers(np.zeros((n, len(self.amounts.joint))), layers)
+        buffers = self.workspace.path_buffers(n, ranges)
         run = kernel(best_batch, len(factors) * self._best_work(n))
         run(self.z_tables, n, scores, buffers, found)
         return found.by_count, found.labels
@@ -464,8 +463,8 @@ class SplitTrellis:
         score = self.amounts.greatest_of_rows()[self.amounts.table]
         joint = np.zeros((n + 1, most + 1))
         run = kernel(most_by_count, self._best_work(n))
-        layers = self.workspace.best_layers(n, self.workspace.all_counts(n, most))
-        run(self.z_tables, n, score, layers, joint)
+        buffers = self.workspace.path_buffers(n, self.workspace.all_counts(n, most))
+        run(self.z_tables, n, score, buffers, joint)
         return joint
 
     @cached_property

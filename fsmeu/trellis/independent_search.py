@@ -25,6 +25,7 @@ from fsmeu.trellis.independent import (
     TAIL,
     UNDERFLOW,
     Labels,
+    UnfitError,
     add_piece,
     pieces_of,
     rule_at,
@@ -78,6 +79,8 @@ def ranked_values(
     near = _neighbourhood(family, labels, sign, degenerate)
     out = _values_between(family, labels, near, exact=False)
     _add_terms(degenerate, near, out)
+    if not np.isfinite(out).all():
+        raise UnfitError("expectations of ratios must be numbers that doubles hold")
     scores = sign * out[0]
     best = int(scores.argmax())
     enough = scores[best] - out[1, best] + _CLOSE * abs(scores[best])

@@ -30,10 +30,8 @@ from fsmeu.trellis.batches import BestLayers, CountRanges, Scores
 from fsmeu.trellis.best_kernels import (
     best,
     best_ends,
-    clear_scores,
     run_length,
-    set_scores,
-    shown,
+    set_steps,
     trace,
 )
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
@@ -43,7 +41,6 @@ from fsmeu.trellis.z_tables import (
     ONLY,
     PAIR_AFTER,
     PAIR_BEFORE,
-    SOURCE_FEATURES,
     SOURCE_SET,
     ZTables,
 )
@@ -55,9 +52,7 @@ _DOUBLINGS = 20  # after which no price is found at which the best path counts a
 class PriceBuffers(NamedTuple):
     """Arrays in which priced paths are found; the last axis is that of two prices."""
 
-    score: Floats  # zeros, (n, score rows), left as they are
-    member: Floats  # scores of the members of source sets, (n, members of a kind)
-    way: Floats  # scores of ways, (n, ways of a kind)
+    steps: Floats  # scores of slots, (n, slots)
     before: Floats  # best sums of paths to each pair, (n + 1, pairs, 2)
     counted: Ints  # counts of these paths in two layers, (2, pairs, 2)
     after: Floats  # best sums of what follows each pair, in two layers, (2, pairs, 2)
@@ -86,23 +81,6 @@ class FoundPrices(NamedTuple):
 
 
 @jit_helper
-def fill_steps(z_tables: ZTables, n: int, buffers: PriceBuffers) -> None:
-    """Fills the scores of members and ways, as they follow each other, from those of score rows."""
-    score = buffers.score
-    for i in range(n):
-        kind = z_tables.kind[i]
-        first = z_tables.source_set[z_tables.source_sets[kind]]
-        for m in range(first, z_tables.source_set[z_tables.source_sets[kind + 1]]):
-            of_source = shown(score, i, z_tables.source_rows, z_tables.member[m, 2])
-            buffers.member[i, m - first] = of_source
-        first = z_tables.ways[kind]
-        for w in range(first, z_tables.ways[kind + 1]):
-            of_source = shown(score, i, z_tables.source_rows, z_tables.way[w, SOURCE_FEATURES])
-            of_target = shown(score, i, z_tables.target_rows[kind], z_tables.way[w, PAIR_AFTER])
-            buffers.way[i, w - first] = of_source + of_target
-
-
-@jit_helper
 def step_sets(z_tables: ZTables, i: int, buffers: PriceBuffers) -> None:
     """Fills the best sums of the source sets of position i, and their counts."""
     kind = z_tables.kind[i]
@@ -121,7 +99,7 @@ def step_sets(z_tables: ZTables, i: int, buffers: PriceBuffers) -> None:
             p = z_tables.member[m, 0]
             if p >= z_tables.width[i]:
                 break  # members are sorted by pair, source sets before
-            score = buffers.member[i, m - first]
+            score = buffers.steps[i, m - first]
             before = now[p] if p >= 0 else set_best[z_tables.member[m, 1]]
             at_cheap = before[0] + score
             at_dear = before[1] + score
@@ -152,10 +130,10 @@ def before_run(
     new = buffers.before[i + 1]
     counts = buffers.counted[i % 2]
     new_counts = buffers.counted[(i + 1) % 2]
-    scores = buffers.way[i]
+    scores = buffers.steps[i]
     source = unsigned(z_tables.way[w, PAIR_BEFORE])
     p = unsigned(z_tables.way[w, PAIR_AFTER])
-    score = unsigned(w - z_tables.ways[z_tables.kind[i]])
+    score = unsigned(w + z_tables.way_slot[z_tables.kind[i]])
     adds = z_tables.way[w, COUNTED]
     for j in range(unsigned(run_length(z_tables, i, r))):
         new[p + j, 0] = now[source + j, 0] + (scores[score + j] - cheap)
@@ -183,7 +161,7 @@ def best_before(
         for p in range(z_tables.width[i + 1]):
             new[p, 0] = -np.inf
             new[p, 1] = -np.inf
-        first = z_tables.ways[kind]
+        slot = z_tables.way_slot[kind]
         for r in range(z_tables.runs[kind], z_tables.runs[kind + 1]):
             w = z_tables.run[r]
             p = z_tables.way[w, PAIR_AFTER]
@@ -197,7 +175,7 @@ def best_before(
                 before_run(z_tables, i, r, cheap * adds, dear * adds, buffers)
                 continue
             g = z_tables.way[w, SOURCE_SET]
-            score = buffers.way[i, w - first]
+            score = buffers.steps[i, w + slot]
             before = now[source] if source >= 0 else buffers.set_best[g]
             counted = counts[source] if source >= 0 else buffers.set_counted[g]
             at_cheap = before[0] + (score - cheap * adds)
@@ -238,10 +216,10 @@ def after_run(
     w = z_tables.run[r]
     beyond = buffers.after[(i + 1) % 2]
     back = buffers.after[i % 2]
-    scores = buffers.way[i]
+    scores = buffers.steps[i]
     source = unsigned(z_tables.way[w, PAIR_BEFORE])
     p = unsigned(z_tables.way[w, PAIR_AFTER])
-    score = unsigned(w - z_tables.ways[z_tables.kind[i]])
+    score = unsigned(w + z_tables.way_slot[z_tables.kind[i]])
     for j in range(unsigned(run_length(z_tables, i, r))):
         back[source + j, 0] = max(
             back[source + j, 0], beyond[p + j, 0] + (scores[score + j] - cheap)
@@ -266,7 +244,7 @@ def step_back(z_tables: ZTables, i: int, cheap: float, dear: float, buffers: Pri
     for g in range(end - first_set):
         set_best[g, 0] = -np.inf
         set_best[g, 1] = -np.inf
-    first = z_tables.ways[kind]
+    slot = z_tables.way_slot[kind]
     for r in range(z_tables.runs[kind], z_tables.runs[kind + 1]):
         w = z_tables.run[r]
         p = z_tables.way[w, PAIR_AFTER]
@@ -279,8 +257,9 @@ def step_back(z_tables: ZTables, i: int, cheap: float, dear: float, buffers: Pri
         if z_tables.run[r + 1] > w + 1:
             after_run(z_tables, i, r, cheap * adds, dear * adds, buffers)
             continue
-        at_cheap = beyond[p, 0] + (buffers.way[i, w - first] - cheap * adds)
-        at_dear = beyond[p, 1] + (buffers.way[i, w - first] - dear * adds)
+        score = buffers.steps[i, w + slot]
+        at_cheap = beyond[p, 0] + (score - cheap * adds)
+        at_dear = beyond[p, 1] + (score - dear * adds)
         if source >= 0:
             raise_both(back[source], at_cheap, at_dear)
         else:
@@ -291,7 +270,7 @@ def step_back(z_tables: ZTables, i: int, cheap: float, dear: float, buffers: Pri
         at_dear = set_best[g - first_set, 1]
         for m in range(z_tables.source_set[g], z_tables.source_set[g + 1]):
             p = z_tables.member[m, 0]
-            score = buffers.member[i, m - first]
+            score = buffers.steps[i, m - first]
             if p >= z_tables.width[i]:
                 break
             into = back[p] if p >= 0 else set_best[z_tables.member[m, 1]]
@@ -397,33 +376,26 @@ def counts_of_best(
 
 
 @jit_entry
-def set_steps(
+def set_priced_steps(
     z_tables: ZTables, n: int, scores: Scores, factors: Floats, buffers: PriceBuffers
 ) -> None:
     """Fills the scores of the steps of one sentence, whose lanes are multiplied by factors."""
-    set_scores(scores, 0, factors, buffers.score)
-    fill_steps(z_tables, n, buffers)
-
-
-@jit_entry
-def clear_steps(scores: Scores, buffers: PriceBuffers) -> None:
-    """Sets scores to 0 again."""
-    clear_scores(scores, 0, buffers.score)
+    set_steps(z_tables, n, scores, 0, factors, buffers.steps)
 
 
 @jit_entry
 def best_in_ranges(
-    z_tables: ZTables, n: int, score: Floats, b: BestLayers, by_count: Floats, labels: Ints
+    z_tables: ZTables, n: int, steps: Floats, b: BestLayers, by_count: Floats, labels: Ints
 ) -> None:
     """Fills the best scores of paths by their count at the end, for what is looked at.
 
     And the labels, (n,), of a best path with the greatest count that ``by_count`` has a place for;
     where there are none, (0,), they are not asked for.
     """
-    best(z_tables, n, score, b)
+    best(z_tables, n, steps, b)
     best_ends(z_tables, n, b, by_count)
     if len(labels) > 0:
-        trace(z_tables, n, len(by_count) - 1, score, b, labels)
+        trace(z_tables, n, len(by_count) - 1, steps, b, labels)
 
 
 @jit_entry

@@ -21,6 +21,7 @@ from fsmeu.trellis.batches import (
     DecisionBuffers,
     ForwardLayers,
     MeanBuffers,
+    PathBuffers,
     ScoreBuffers,
     totals_of,
 )
@@ -122,16 +123,18 @@ class Workspace:
             top=np.zeros(1, np.int64),
         )
 
+    def path_buffers(self, n: int, ranges: CountRanges) -> PathBuffers:
+        """Arrays for best paths of n positions, for the counts that are looked at."""
+        steps = np.empty((n, int(self.z_tables.slots[0])))
+        return PathBuffers(steps, self.best_layers(n, ranges))
+
     def price_buffers(self, n: int) -> PriceBuffers:
         """Arrays for best paths at prices."""
         tables = self.z_tables
         width = int(tables.width[n])
         sets = int(np.diff(tables.source_sets).max(initial=0))
-        members = int(np.diff(tables.source_set[tables.source_sets]).max(initial=0))
         return PriceBuffers(
-            score=np.zeros((n, len(self.amounts.joint))),
-            member=np.empty((n, members)),
-            way=np.empty((n, int(np.diff(tables.ways).max(initial=0)))),
+            steps=np.empty((n, int(tables.slots[0]))),
             before=np.empty((n + 1, width, 2)),
             counted=np.zeros((2, width, 2), np.int64),
             after=np.empty((2, width, 2)),
@@ -196,6 +199,7 @@ class Workspace:
             uncounted=totals_of(f),
             back=self.backward_rows(n),
             score=np.zeros((n, len(self.amounts.joint))),
+            steps=np.zeros((n, int(self.z_tables.slots[0]))),
             best=self.best_layers(n, self.all_counts(n)),
             count_probability=np.zeros(int(padded(self.y_tables.columns[n]))),
             offset=np.zeros(most),

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
+from fsmeu.decoding import documents
 from fsmeu.decoding import lanes as by_lanes
 from fsmeu.decoding.lanes import best_by_lanes
-from fsmeu.decoding.prices import PricedSums
+from fsmeu.decoding.prices import priced_sums
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.expectation import totals
 from fsmeu.expectation.totals import totals_problem
@@ -28,7 +29,7 @@ GIVEN = [{}, {"beta": 2, "empty": 0}, {"alpha": 0.2, "empty": 0.5}, {"empty": -1
 @pytest.fixture(autouse=True)
 def lanes_from_one_label_on(monkeypatch):
     """Lanes serve all lengths, not only those at which they are faster than counts."""
-    monkeypatch.setattr(by_lanes, "LEAST_LENGTH", 1)
+    monkeypatch.setattr(documents, "LEAST_LENGTH", 1)
 
 
 def f1(**given):
@@ -163,16 +164,18 @@ def test_sums_at_prices(seed, n):
     scores, _ = trellis.with_lanes(np.zeros(1)).scores(weights, np.ones((1, 1, 1)))
     ones = np.ones((1, 1))
     table = trellis.best(scores, ones, n)[0][0]
-    priced = PricedSums(trellis, n, len(table))
-    size = priced.greatest_without_signs(scores, ones[0])
-    worth = 1 / (np.arange(len(table)) + n / 3)
-    bounds = priced.greatest_sums(scores, ones[0], worth, random.normal() * worth)
-    assert (bounds >= table - 1e-12).all()
-    k = int(random.integers(1, len(table)))
-    sums = priced.sums(scores, ones, k, size)
-    assert sums[k] == pytest.approx(table[k], rel=1e-13)
-    assert (sums >= table - 1e-12).all()
-    path = priced.path(scores, ones, k)
+    with priced_sums(trellis, n, len(table)) as priced:
+        size = priced.greatest_without_signs(scores)
+        worth = 1 / (np.arange(len(table)) + n / 3)
+        bounds = priced.greatest_sums(scores, worth, random.normal() * worth)
+        assert (bounds >= table - 1e-12).all()
+        k = int(random.integers(1, len(table)))
+        sums = priced.sums(scores, ones, k, size)
+        assert sums[k] == pytest.approx(table[k], rel=1e-13)
+        assert (sums >= table - 1e-12).all()
+        between = priced.bounds_between(scores, ones, (k, int(random.integers(len(table)))), size)
+        assert (between >= table - 1e-12).all()
+        path = priced.path(scores, ones, k)
     assert path.score == pytest.approx(table[k], rel=1e-13)
     assert chunk_count([TAGS[label] for label in path.labels]) == k
 

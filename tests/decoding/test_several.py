@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import lanes
+from fsmeu.decoding import documents
 from fsmeu.decoding.choice import EXACT, METHODS
 from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.errors import InputError
@@ -69,7 +69,7 @@ BY_ENGINE = [
 @pytest.mark.parametrize(("case", "engine"), BY_ENGINE)
 @pytest.mark.thirds
 def test_methods_that_have_the_second_best(case, engine, monkeypatch):
-    monkeypatch.setattr(lanes, "LEAST_LENGTH", 1)
+    monkeypatch.setattr(documents, "LEAST_LENGTH", 1)
     name, measure, model = CASES[case]
     method = case.split(",")[0]
     loss = fsmeu.load(name)

@@ -77,9 +77,10 @@ class Case:
     @property
     def wide(self):
         """How much wider a range is that is declared: what values may be off; 0 without one."""
-        if not self.has_range:
+        values = self.truth.values[self.truth.allowed]
+        if not self.has_range or np.isnan(values).any():
             return 0.0
-        most = np.abs(self.truth.values[self.truth.allowed]).max(initial=0.0)
+        most = np.abs(values).max(initial=0.0)
         return float(2e-9 * most + STEPS * np.nanmax(self.truth.slack))
 
     @property

@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 from fsmeu.decoding import chain_ratios, lanes, ratios, split
 from fsmeu.decoding import corpus as corpus_decisions
+from fsmeu.decoding import documents as document_decisions
 from fsmeu.expectation import composition, corpus, documents, long_sequences, totals
 from fsmeu.fst import regex
 from fsmeu.losses.machine import view
@@ -15,7 +16,7 @@ LENGTHS = [
     *((user, "LONG_SEQUENCE", 2) for user in (long_sequences, corpus, corpus_decisions)),
     *((user, "LONG_CHAIN", 2) for user in (long_sequences, chain_ratios)),
     *((user, "DOCUMENT_LENGTH", 2) for user in (documents, corpus)),
-    (lanes, "LEAST_LENGTH", 2),
+    (document_decisions, "LEAST_LENGTH", 2),
     (lanes, "LONG", 3),  # prices in place of tables of all counts
     (totals, "CAPS", (1, 2, 3)),  # ages that stop
     (corpus, "FEW_COUNTED", 0),

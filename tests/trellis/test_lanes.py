@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.decoding import documents as document_decisions
 from fsmeu.decoding import lanes as decisions
 from fsmeu.expectation import documents as long_sequences
 from fsmeu.expectation import totals
@@ -221,7 +222,7 @@ def documents(seed):
 @pytest.mark.parametrize("long", [384, 1])
 def test_plain_and_compiled_have_the_same_bits(caps, long, monkeypatch):
     """Also where ages stop, and where counts are looked for at prices."""
-    monkeypatch.setattr(decisions, "LEAST_LENGTH", 1)
+    monkeypatch.setattr(document_decisions, "LEAST_LENGTH", 1)
     monkeypatch.setattr(long_sequences, "DOCUMENT_LENGTH", 1)
     monkeypatch.setattr(totals, "CAPS", caps)
     monkeypatch.setattr(decisions, "LONG", long)

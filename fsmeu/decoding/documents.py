@@ -1,0 +1,60 @@
+"""The method ``lanes``: one sentence, long or of many labels, whose value is a ratio of totals.
+
+The search is that of ``lanes.py``. Ages stop at a cap, the first of some that hypotheses and
+references hardly ever reach (``losses/algebra/saturation.py``), so that long documents have as many
+states as short ones.
+"""
+
+from __future__ import annotations
+
+from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
+from fsmeu.decoding.lanes import WHY, best_by_lanes
+from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
+from fsmeu.expectation.query import allowed_layers
+from fsmeu.expectation.totals import ESCAPED, caps, totals_problem, unmet_by_totals
+from fsmeu.models.base import arc_weights_many
+from fsmeu.trellis.lanes import LaneGroup
+from fsmeu.trellis.trellis_cache import Refused, trellis_of
+
+LEAST_LENGTH = 128  # labels from which on lanes are faster than counts
+LEAST_CELLS = 2900  # positions times labels from which on they are, as well
+
+
+def _condition(problem: Problem) -> str | None:
+    """The condition that the problem does not meet; None where lanes may serve it."""
+    if problem.keep is not None:
+        return "no states may be left out"
+    if problem.n < LEAST_LENGTH and problem.n * len(problem.loss.labels) < LEAST_CELLS:
+        return f"there must be at least {LEAST_LENGTH} labels, or many to choose from"
+    unmet = unmet_by_totals(problem.loss, problem.n)
+    if unmet is None and CHAIN_RATIOS.condition(problem) is None:
+        return "chain_ratios must not apply, whose bounds are closer"
+    return unmet
+
+
+def _by_lanes(problem: Problem) -> Answer | str:
+    """The best sequence, or what does not hold."""
+    allowed = None
+    if problem.constraint is not None:
+        allowed = allowed_layers(problem.model, problem.constraint).layers
+    for cap in caps(problem.loss, problem.n):
+        trellis = trellis_of(problem.loss, problem.model, allowed, cap)
+        if isinstance(trellis, Refused):
+            return str(trellis.error)
+        group = LaneGroup(trellis, arc_weights_many([problem.model]))
+        totals = totals_problem(problem.loss, problem.n, [group])
+        if totals.escaped > ESCAPED:
+            continue
+        found = best_by_lanes(totals)
+        if found is None:
+            return "the value must be a ratio of totals, of counts that are not negative"
+        if cap is not None and trellis.reaches_cap(found.labels[0]):
+            continue
+        value = problem.sign * found.value
+        answer = Answer(found.labels[0], False, WHY, problem.n + 1, value, found.error)
+        gap = max(0.0, found.upper - found.value) + found.error
+        return certify(problem, answer, gap, "bounds reach beyond its value")
+    return "chunks must be shorter"
+
+
+LANES = Method("lanes", _condition, one_by_one(_by_lanes))
