@@ -103,7 +103,6 @@ class Flow(NamedTuple):
     group: Ints  # for each joint count the first that is asked for together with it
     q: int  # the group
     ends: Floats  # f as a row
-    lanes: int  # how many numbers a flow has
     prune_below: float  # pairs of a smaller probability are left out
 
 

@@ -200,3 +200,9 @@ def flow_into(
 ) -> None:
     """Sets ``flow``, one number, to a row of masses times backward values, and a scale."""
     flow[0] = scale * dot(mass.values, mass.begin, back.values, back.begin + counted, mass.size)
+
+
+@jit_small
+def add_flow(flow: Floats, amount: float, row: int, score: Floats) -> None:
+    """Adds a multiple of a flow to the score of a score row, (score rows,)."""
+    score[row] += amount * flow[0]

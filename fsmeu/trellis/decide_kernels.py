@@ -112,16 +112,16 @@ def first_bounds(
     for k in range(len(error)):
         offset = 0.0
         rounded = values.underflow
-        lost = 0.0
+        most = 0.0
         for s in range(counts):
             cell = k * counts + s
-            part = values.rounding * count_probability[s]
             offset += count_probability[s] * values.offset[cell]
-            rounded += part * abs(values.offset[cell])
-            lost += dropped * abs(values.offset[cell])
+            size = abs(values.offset[cell])
             for q in range(values.slope.shape[0]):
-                rounded += part * values.greatest[q] * abs(values.slope[q, cell])
-                lost += dropped * values.greatest[q] * abs(values.slope[q, cell])
+                size += values.greatest[q] * abs(values.slope[q, cell])
+            rounded += values.rounding * count_probability[s] * size
+            most = max(most, size)
+        lost = dropped * most
         much = much or lost > rounded
         buffers.offset[k] = offset
         buffers.lost[k] = lost
@@ -174,7 +174,7 @@ def first_end(tables: DecisionTables, sentence: Sentence, buffers: DecisionBuffe
         for i in range(n):
             fill(score[i], 0, score.shape[1], 0.0)
         buffers.reached[0] = 1.0
-        ask = Flow(values.group, values.group[0], buffers.reached, 1, values.prune_below)
+        ask = Flow(values.group, values.group[0], buffers.reached, values.prune_below)
         back = buffers.back
         flows(tables.uncounted, tables.amounts, sentence, buffers.uncounted, ask, back, score)
         all_counts(tables.z, n, size, buffers.best)
@@ -278,7 +278,7 @@ def decide(
             fill(score[i], 0, score.shape[1], 0.0)
         for q in range(values.slope.shape[0]):
             if values.group[q] == q:
-                ask = Flow(values.group, q, values.slope[q, k * counts :], 1, prune_below)
+                ask = Flow(values.group, q, values.slope[q, k * counts :], prune_below)
                 flows(y_tables, tables.amounts, sentence, f, ask, buffers.back, score)
         last = k
         for j in range(size):

@@ -53,7 +53,7 @@ _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 MOST_ENDS = 1 << 31  # more ends than any counter has
 
 _BOUND_SUMS = 400  # those of a bound, by end and count of y, for each end tried
-_PRUNE_BELOW = 1e-22  # smaller masses are dropped, as long as bounds on errors hardly feel it
+_PRUNE_BELOW = 1e-20  # smaller masses are dropped, as long as bounds on errors hardly feel it
 
 
 @dataclass(eq=False)

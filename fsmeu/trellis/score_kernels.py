@@ -17,8 +17,8 @@ from fsmeu.trellis.batches import (
     ScoreBuffers,
     Sentence,
 )
-from fsmeu.trellis.count_rows import fill, flow_into, padded
-from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small
+from fsmeu.trellis.count_rows import add_flow, fill, flow_into, padded
+from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
 from fsmeu.trellis.sum_kernels import (
     JointTables,
     class_values,
@@ -45,15 +45,13 @@ def add_scores(
         table: the table of the position.
         feature: the feature of y.
         ask: the joint counts that are looked at.
-        flow: what flows through the pair, a number for each lane.
+        flow: what flows through the pair, a number for each lane, or one.
         score: the scores of a position, (score rows * lanes,).
     """
     for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
         row = amounts.row[e]
         if len(ask.group) == 1 or ask.group[amounts.joint[row]] == ask.q:
-            amount = amounts.amount[e]
-            for m in range(ask.lanes):
-                score[row * ask.lanes + m] += amount * flow[m]
+            add_flow(flow, amounts.amount[e], row, score)
 
 
 @jit_helper
@@ -148,7 +146,6 @@ def score_batch(
     y_tables = tables.y
     f = buffers.f
     back = buffers.back
-    lanes = found.value.shape[1]
     count = 0
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
@@ -158,7 +155,7 @@ def score_batch(
             found.deficit[s, m] = f.deficit[m]
         found.escaped[s] = f.escaped[0]
         for q in range(len(buffers.group)):
-            ask = Flow(buffers.group, q, ends[s, q], lanes, found.prune_below)
+            ask = Flow(buffers.group, q, ends[s, q], found.prune_below)
             ending_values(y_tables, sentence, ask.ends, back.layers[batch.n % 2])
             for i in range(batch.n - 1, -1, -1):
                 flows_at(y_tables, tables.amounts, sentence, i, f, ask, back, buffers.score)
@@ -177,18 +174,19 @@ def keep_scores(z_tables: ZTables, i: int, score: Floats, found: FoundScores, co
         found: what is filled.
         count: how many scores there are.
     """
-    lanes = found.value.shape[1]
+    lanes = unsigned(found.value.shape[1])
+    stride = unsigned(len(score) // z_tables.shown_from.shape[1])
     shown_from = z_tables.shown_from[z_tables.kind[i]]
     for row in range(len(shown_from)):
         if shown_from[row] >= z_tables.width[i]:
             continue
-        first = row * lanes
-        m = 0
+        first = unsigned(row) * stride
+        m = unsigned(0)
         while m < lanes and abs(score[first + m]) <= found.least[m]:
-            m += 1
+            m += unsigned(1)
         if m < lanes:
             for own in range(lanes):
-                found.value[count, own] = score[first + own]
+                found.value[unsigned(count), own] = score[first + own]
             found.cell[count, 0] = i
             found.cell[count, 1] = row
             count += 1
