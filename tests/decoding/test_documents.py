@@ -452,3 +452,23 @@ def test_totals_that_no_hypothesis_has(long, rate, monkeypatch):
     assert values[tuple(found.labels)] == pytest.approx(max(values.values()), rel=1e-12)
     assert found.value == pytest.approx(max(values.values()), rel=1e-12)
     assert found.upper >= max(values.values())
+
+
+def test_a_total_that_the_rule_does_not_serve():
+    """The best total is far from what references count: its value has all digits all the same."""
+    text = """utility f
+    labels 0 1
+    age mz since z == 0 up to 2
+    age my since y == 0 up to 2
+    count tp when z == 1 and mz < 2 and y == 1 and my < 2
+    count hyp when z
+    count ref when y and my < 2
+    value tp / (hyp + 0.3 * ref) or 0 when ref == 0
+    range 0 .. 1
+    """
+    loss = fsmeu.loads(text)
+    model = fsmeu.models.Bernoulli([0.5, 0.5, 0.5, 0.25])
+    made = fsmeu.decode(loss, model, method="lanes")
+    best = fsmeu.decode(loss, model, method="exhaustive")
+    assert made.labels == best.labels
+    assert made.value == pytest.approx(best.value, rel=1e-13)

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.decoding import ratios
 from fsmeu.decoding.choice import METHODS
+from fsmeu.decoding.problem import RefusalError
 from tests.decoding.listing import (
     TOLERANCE,
     ask,
@@ -22,6 +24,7 @@ from tests.explore.trial import run_check
 from tests.strategies import LossCase
 from tests.support.kernels import kernels_that_run
 from tests.support.nightly import every_third, mostly_nightly
+from tests.support.thresholds import lowered_thresholds
 
 RANKED = {"ratios", "ranking"}
 SUMS = {"additive", "counting"}
@@ -246,3 +249,17 @@ def test_what_is_not_at_the_end_is_not_proven():
         assert not fsmeu.decode(loss, p, method="marginal").exact
     found = fsmeu.decode(loss, [1.0] * 6, method="marginal")
     assert (found.value, found.exact) == (36.0, True)
+
+
+def test_expectations_of_ratios_that_are_no_numbers():
+    """References count 1e12 each, far beyond what a rule serves: it is not asked for the best."""
+    counts = "count tp when z and y count ref by 1e12 when y"
+    text = f"loss f labels any {counts} value -(tp / (1 + ref - tp)) range -1.1e-12 .. 0"
+    loss = fsmeu.loads(text, labels=[0, 1])
+    p = [0.0, 1.0, 0.5028575977596241]
+    best = fsmeu.decode(loss, p, method="exhaustive")
+    with lowered_thresholds([(ratios, "FEWEST_FOR_NODES", 0), (ratios, "SHORT", 1)]):
+        found = fsmeu.decode(loss, p)
+        assert found.value == pytest.approx(best.value, rel=1e-12)
+        with pytest.raises(RefusalError, match="doubles hold"):
+            fsmeu.decode(loss, p, method="ratios")

@@ -79,3 +79,23 @@ def test_models_of_one_kind_whose_rows_round_otherwise():
     even = fsmeu.models.Independent([[0.5, 0.5]], (-1, 4))
     found = fsmeu.decode_many(loss, [even, odd, odd])
     assert [one.value for one in found] == pytest.approx([1.0, 1.0, 1.0], rel=1e-12)
+
+
+def test_models_of_one_structure_with_and_without_two_probabilities():
+    """P(0) + P(1) is 1 up to the last digit in one model and not in the other; no range allows it.
+
+    The first is decided by probabilities of ones, which the second does not have.
+    """
+    text = """utility f
+    labels any
+    count hyp when z == 4
+    value 1 or 0 when hyp
+    """
+    loss = fsmeu.loads(text, labels=[-1, 4])
+    whole = Independent([[0.5, 0.5], [0.5, 0.5]], (-1, 4))
+    lacking = Independent([[0.5, 0.5], [0.561981334847804, 0.4380186651521959]], (-1, 4))
+    for models in ([whole, lacking], [lacking, whole]):
+        together = fsmeu.decode_many(loss, models)
+        each = [fsmeu.decode(loss, model) for model in models]
+        assert [d.labels for d in together] == [d.labels for d in each] == [[-1, -1]] * 2
+        assert [d.method for d in together] == [d.method for d in each]

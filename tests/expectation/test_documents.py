@@ -293,3 +293,21 @@ def test_corpora_in_quadruple_precision(scale, options):
 @pytest.mark.parametrize("scale", [0.5, 3.0])
 def test_two_thousand_sentences_in_quadruple_precision(scale):
     check_corpus(7, 2000, scale, {})
+
+
+def test_items_that_count_for_very_much(monkeypatch):
+    """There are too many totals to look at each: another way values hypotheses."""
+    text = """utility f
+    labels bio
+    count tp when kind(z) == "B" and kind(y) == "B"
+    count hyp by 1e15 when kind(z) == "B"
+    count ref when kind(y) == "B"
+    value tp / (hyp + ref + 1)
+    range 0 .. 1
+    """
+    loss = fsmeu.loads(text, labels=TAGS[:3])
+    model = from_potentials(*potentials(np.random.default_rng(3), 5, 1.0, TAGS[:3]), TAGS[:3])
+    z = ["B-A", "I-A", "O", "B-A", "O"]
+    true = fsmeu.expect(loss, z, model).value
+    monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 2)
+    assert fsmeu.expect(loss, z, model).value == pytest.approx(true, rel=1e-12)
