@@ -10,8 +10,9 @@ and E[T exp(-x S)] is a sum over the steps of the hypotheses: what a step adds t
 sentence, the expectation E[f exp(-x s)], found for all steps at once by sweeps over lanes
 (``trellis/lane_rows.py``), and all other sentences are a factor, the product of their G(x). So for
 one k, the best hypotheses are best paths. What the rule leaves out is at most E[T] max R, and the
-best E[T] by total, from the lane x = 0, excludes all k that are far: E[T / (v + S)^a] is at most
-E[T] / (v + l)^a, l being the least S but for a stated probability (``trellis/lanes.py``).
+best E[T] by total excludes all k that are far: E[T / (v + S)^a] is at most E[T] / (v + l)^a, l
+being the least S but for a stated probability, and h the greatest (``trellis/lanes.py``). The first
+node x bounds E[T], as that is at most exp(x h) E[T exp(-x S)].
 
 Best sums of one long sentence are found at prices (``prices.py``), those of several sentences by
 tables of all counts (``hulls.py``). Most totals are excluded by the scores at the likeliest k
@@ -36,7 +37,7 @@ from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.other_totals import JointCounts, values_by_one
 from fsmeu.decoding.prices import BESIDE, Cuts, PricedSums, priced_sums
-from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, swept_at
+from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, plain_factors, swept_at, tilt_of
 from fsmeu.expectation.totals import (
     RatioByTotal,
     TotalsProblem,
@@ -134,6 +135,7 @@ class _Search:
         self.allows_none = ratio.begin > 0 and problem.allows_none
         self.rule = rule_about_mean(ratio)
         self.first = self.swept(self.rule)
+        self.tilt = tilt_of(self.first, self.range)
         self.one = priced if problem.n >= LONG and len(ratio.v) > 1 else None
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
         # is lost to rounding and to scores that are left out.
@@ -142,19 +144,22 @@ class _Search:
         for swept in self.first:
             group = swept.part.group
             left_out_steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
+            spread = self.range.high - self.range.low + group.n
+            left_out = NEGLIGIBLE * left_out_steps * math.exp(self.tilt.node * spread)
             joint = group.size * group.greatest
             if priced is not None:
-                joint = priced.greatest_without_signs(swept.scores.first_lane())
-                joint += NEGLIGIBLE * left_out_steps
+                plain = swept.scores.first_lane(self.tilt.factor)
+                tilted = priced.greatest_without_signs(plain, joint / self.tilt.down)
+                joint = min(joint, self.tilt.up * tilted + TAIL * joint) + left_out
             self.greatest += joint
             rounding = group.rounding if self.sentences == 1 else 2 * group.rounding
-            self.rounding += rounding * joint + NEGLIGIBLE * left_out_steps
+            self.rounding += rounding * joint + left_out
 
     def swept(self, rule: Rule) -> list[Swept]:
-        """The scores of the steps of all parts at x = 0 and at the nodes of a rule."""
+        """The scores of the steps of all parts at the nodes of a rule; at x = 0 if it has none."""
         alone = self.sentences == 1
         low = self.problem.range.low if alone else 0.0
-        nodes = np.append(0.0, rule.nodes)
+        nodes = rule.nodes if len(rule.nodes) else np.zeros(1)
         return list(self.run(partial(swept_at, nodes, alone, low), self.parts))
 
     def decision(self) -> TotalsDecision | None:
@@ -175,14 +180,14 @@ class _Search:
         ratio = self.ratio
         worth = ratio.gain * self.centre**-ratio.power
         if self.one is not None:
-            plain = self.first[0].scores.first_lane()
-            bounds = self.one.greatest_sums(plain, worth, ratio.offset)
+            plain = self.first[0].scores.first_lane(self.tilt.factor)
+            sums = self.one.greatest_sums(plain, worth, ratio.offset)
             reached = self.one.reached or None
-            return _Expected(bounds + self.rounding, self.one.likeliest, reached, self.one.rounded)
-        factors = [swept.plain for swept in self.first]
-        sums, ends, off = best_sums(self._tables(self.first, factors))
+            off = self.one.rounded
+            return _Expected(self._most(sums), self.one.likeliest, reached, off)
+        sums, ends, off = best_sums(self._tables(self.first, plain_factors(self.first, self.tilt)))
         lacking = np.full(len(ratio.v) - len(sums), -np.inf)
-        bounds = np.append(sums + off + self.rounding, lacking)
+        bounds = np.append(self._most(sums + off), lacking)
         with np.errstate(invalid="ignore"):
             likely = (bounds * worth + ratio.offset)[ratio.begin :]
         likeliest = ratio.begin + int(np.argmax(np.where(np.isnan(likely), -np.inf, likely)))
@@ -191,6 +196,17 @@ class _Search:
             reached = int(ends(likeliest).sum())
             reached = reached if reached >= ratio.begin else None
         return _Expected(bounds, likeliest, reached, off)
+
+    def _most(self, sums: Floats) -> Floats:
+        """Bounds on E[T] from above, by bounds on sums of scores of the first lane."""
+        sums = sums + self.rounding / self.tilt.down
+        return self.tilt.up * sums + TAIL * self.greatest
+
+    def _least(self, bound: float, off: float) -> float:
+        """A bound on E[T] from below, by one from above that is reached, but for ``off``."""
+        tilt = self.tilt
+        tilted = (bound - TAIL * self.greatest) / tilt.up - off - 2 * self.rounding / tilt.down
+        return tilt.down * tilted - TAIL * self.greatest
 
     def _tables(self, swept: Sequence[Swept], factors: Sequence[Floats]) -> list[Floats]:
         """The best sums of scores by count of each sentence."""
@@ -232,8 +248,7 @@ class _Search:
         total = expected.reached
         reached = -np.inf
         if total is not None:
-            least = float(expected.bounds[total]) - expected.off
-            least -= 2 * self.rounding + TAIL * self.greatest
+            least = self._least(float(expected.bounds[total]), expected.off)
             reached = float(ratio.gain[total]) * max(0.0, least)
             reached *= float(ratio.v[total] + self.range.high) ** -ratio.power
             reached += float(ratio.offset[total]) - ratio.offset_error - 1e-12 * reached
@@ -248,8 +263,9 @@ class _Search:
 
     def _without_items(self, none: float) -> TotalsDecision:
         """Hypotheses that count nothing, which are allowed and best."""
-        plain = [swept.plain for swept in self.first]
-        paths = self._paths(self.first, plain, np.zeros(self.sentences, np.int64))
+        paths = self._paths(
+            self.first, plain_factors(self.first, self.tilt), np.zeros(self.sentences, np.int64)
+        )
         error = error_of_none(self.problem)
         return TotalsDecision(paths.labels, none, error, none + error, 0)
 
@@ -316,9 +332,8 @@ class _Lanes:
     ) -> None:
         self.owner = search
         self.rule = rule
-        # The lanes: x = 0, which no value needs, and the nodes of the rule.
-        self.nodes = np.append(0.0, rule.nodes)
-        self.weights = np.append(0.0, rule.weights)
+        self.nodes = rule.nodes
+        self.weights = rule.weights
         self.swept = swept
         self.expected = np.maximum(expected, 0.0)
         self.near = near

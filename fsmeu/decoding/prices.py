@@ -88,11 +88,13 @@ class PricedSums:
         self.rate = 1.0  # items less for a price that is greater by 1
         self.ranges: dict[int, CountRanges] = {}  # by count, those of the last scores
 
-    def greatest_without_signs(self, plain: Scores) -> float:
-        """A bound on the sum of E|amount| over the steps of any path, by scores of the lane x = 0.
+    def greatest_without_signs(self, plain: Scores, limit: float) -> float:
+        """A bound on the sums of scores over the steps of any path, signs aside, of one lane.
 
-        Where all amounts of a score row have one sign, a score tells it.
+        Where all amounts of a score row have one sign, a score tells it. ``limit`` is a bound that
+        is known.
         """
+        self.size = limit
         amounts = self.trellis.amounts
         for begins in amounts.row_begins:
             row = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
@@ -114,7 +116,7 @@ class PricedSums:
         """Bounds on the sums of scores by count, (k,), close where values are greatest.
 
         Args:
-            plain: scores of the steps, of the lane x = 0 alone.
+            plain: scores of the steps, of one lane.
             worth: what sums are multiplied by for values, by count, (k,).
             offset: what is added to them, (k,).
         """

@@ -45,8 +45,10 @@ ESCAPED = 2e-13  # what ages that reach a cap may be worth
 CAPS = (24, 48, 96, 256, 768)  # where ages stop: the first that is enough
 
 _EPS = 1e-14  # the part of a value that a rule is meant to leave out
-_FEW_NODES = 7  # of a rule that is tried before it is known whether it serves
-_WIDER = (1.0, 0.5, 0.25, 0.1)  # parts of a range by which it is made wider on both sides for that
+# Of a rule that is tried before it is known whether it serves: how many nodes it may have, a number
+# that rows of lanes need not be padded to, and the parts of a range by which it is made wider on
+# both sides for that.
+_TRIED = ((4, 1.0), (4, 0.5), (8, 1.0), (8, 0.5), (8, 0.25), (8, 0.1))
 _MOST_TOTALS = 1 << 26  # of hypotheses' counts that are looked at
 _TINY = 1e-300  # stands for a denominator of 0, which has no mass
 
@@ -228,11 +230,11 @@ def rule_about_mean(ratio: RatioByTotal) -> Rule:
     low = float(ratio.v[k]) + ratio.reach.low
     high = float(ratio.v[k]) + ratio.reach.high
     centre = float(ratio.v[k]) + ratio.reach.mean
-    for part in _WIDER:
+    for most_nodes, part in _TRIED:
         more = part * (high - low)
         if low > more:
             rule = rule_for(low - more, high + more, centre, ratio.power, _EPS)
-            if rule.is_one_sided and len(rule.nodes) <= _FEW_NODES:
+            if rule.is_one_sided and len(rule.nodes) <= most_nodes:
                 return rounded_rule(rule)
     return Rule(np.zeros(0), np.zeros(0), ratio.power)
 

@@ -179,9 +179,9 @@ class Scores(NamedTuple):
     cell: Places  # position and score row of each, (scores, 2)
     value: Floats  # one number for each lane, (scores, lanes)
 
-    def first_lane(self) -> Scores:
-        """The scores of the first lane alone."""
-        return self._replace(value=np.ascontiguousarray(self.value[:, :1]))
+    def first_lane(self, factor: float) -> Scores:
+        """The scores of the first lane alone, multiplied by a factor."""
+        return self._replace(value=factor * self.value[:, :1])
 
     def dense(self, n: int, score_rows: int) -> Floats:
         """Scores of all positions and score rows, (batch, n, score rows, lanes)."""

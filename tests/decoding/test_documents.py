@@ -165,7 +165,7 @@ def test_sums_at_prices(seed, n):
     ones = np.ones((1, 1))
     table = trellis.best(scores, ones, n)[0][0]
     with priced_sums(trellis, n, len(table)) as priced:
-        size = priced.greatest_without_signs(scores)
+        size = priced.greatest_without_signs(scores, float(trellis.greatest[0, n]))
         worth = 1 / (np.arange(len(table)) + n / 3)
         bounds = priced.greatest_sums(scores, worth, random.normal() * worth)
         assert (bounds >= table - 1e-12).all()
