@@ -292,6 +292,7 @@ def test_nothing_is_written_beside_sources_where_a_home_cannot_be_written(tmp_pa
     assert not beside_sources()
 
 
+@pytest.mark.nightly
 def test_a_full_disk_costs_time_alone(tmp_path):
     """As every write fails, here by a limit on the size of files."""
 

@@ -80,6 +80,7 @@ def least_objective(sentences, penalty):
     return found.fun
 
 
+@pytest.mark.nightly
 @settings(max_examples=3)
 @given(
     st.integers(0, 10**6),
