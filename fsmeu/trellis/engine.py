@@ -265,6 +265,8 @@ class SplitTrellis:
 
     def reaches_cap(self, z: Ints) -> bool:
         """Whether an age of the hypothesis reaches the cap where ages stop."""
+        if not self.z.at_cap.any():
+            return False
         state = 0
         for kind, label in zip(self.z_tables.kind.tolist(), z.tolist(), strict=False):
             state = int(self.z_tables.step[kind, state, label, 0])

@@ -3,8 +3,8 @@
 A kernel is a function of loops over arrays; it calls other functions of this package that are
 marked by ``jit_helper`` or ``jit_inline``. As it is written, it runs as plain Python. ``kernel``
 gives it compiled, with all that it calls. Loading compiled loops takes about a second, so that
-small queries run as Python. Compiling all of them takes about a minute, once for each version on
-each machine, and is announced (``fsmeu.jit``).
+small queries run as Python, until they have taken about as long. Compiling all of them takes about
+a minute, once for each version on each machine, and is announced (``fsmeu.jit``).
 
 Kernels over the rows of a trellis are written for rows by count (``count_rows.py``). For another
 type of row, ``kernel`` replaces each function of that module by the one of the same name.
@@ -25,11 +25,14 @@ from fsmeu import jit
 F = TypeVar("F", bound=Callable[..., Any])
 
 SMALL_WORK = 20_000
-"""Products and sums of a query up to which Python is taken: about what loading the loops costs."""
+"""Products and sums of a query up to which Python is taken: some 25 ms."""
+PLAIN_QUERIES = 40
+"""Queries of that size that Python is taken for, in all: about what loading the loops costs."""
 
 _LOADING = RLock()
 _COMPILERS: dict[Any, Callable[..., Any]] = {}  # by marked function
 _COMPILED: dict[Any, Any] = {}  # compiled functions by marked function and module of rows
+_PLAIN_WORK = [0]  # products and sums that Python was taken for
 
 
 def jit_helper(function: F) -> F:
@@ -80,9 +83,10 @@ def kernel(function: F, work: int, rows: ModuleType | None = None) -> F:
         work: how many sums and products there are.
         rows: the module of rows that it works on; without it, rows by count.
     """
-    if work <= SMALL_WORK and not _COMPILED:
-        return plain(function, rows)
-    return compiled(function, rows)
+    if _COMPILED or work > SMALL_WORK or _PLAIN_WORK[0] > PLAIN_QUERIES * SMALL_WORK:
+        return compiled(function, rows)
+    _PLAIN_WORK[0] += work
+    return plain(function, rows)
 
 
 def plain(function: F, rows: ModuleType | None = None) -> F:

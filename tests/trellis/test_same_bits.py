@@ -10,6 +10,8 @@ import pytest
 import fsmeu
 from fsmeu.decoding.problem import Changes, Problem
 from fsmeu.models import Bernoulli, Markov, from_potentials
+from fsmeu.trellis import kernels
+from fsmeu.trellis.walk_kernels import push
 from tests.support.kernels import kernels_that_run
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
@@ -157,3 +159,16 @@ def test_compiling_is_announced_and_what_it_gives_is_kept(tmp_path):
     ]
     assert [run.stdout for run in runs] == ["True\n"] * 2, [run.stderr for run in runs]
     assert [run.stderr.count("compiles loops, once on this machine") for run in runs] == [1, 0]
+
+
+def test_many_small_queries_are_compiled(monkeypatch):
+    """Each runs as Python, until all have taken about as long as loading the loops does."""
+    monkeypatch.setattr(kernels, "_COMPILED", {})
+    monkeypatch.setattr(kernels, "_PLAIN_WORK", [0])
+    monkeypatch.setattr(kernels, "compiled", lambda function, rows=None: "compiled")
+    work = kernels.SMALL_WORK // 2
+    chosen = [kernels.kernel(push, work) for _ in range(3 * kernels.PLAIN_QUERIES)]
+    assert chosen.index("compiled") == 2 * kernels.PLAIN_QUERIES + 1
+    assert set(chosen[: 2 * kernels.PLAIN_QUERIES]) == {push}
+    assert set(chosen[2 * kernels.PLAIN_QUERIES + 1 :]) == {"compiled"}
+    assert kernels.kernel(push, 1) == "compiled"
