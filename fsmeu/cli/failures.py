@@ -156,9 +156,11 @@ def _explain(error: Any) -> tuple[str, int]:
         return worded(error), BAD_INPUT
     if hasattr(error, "format_message"):
         context = getattr(error, "ctx", None)
-        words = context.command_path.split()[1:] if context is not None else []
+        program, *words = context.command_path.split() if context is not None else ["fsmeu"]
+        if not program.endswith(".py"):  # but for scripts, however it was started
+            program = "fsmeu"
         must = visible(" ".join(error.format_message().split()))
-        remedy = f"See '{' '.join(['fsmeu', *words, '--help'])}'"
+        remedy = f"See '{' '.join([program, *words, '--help'])}'"
         return message(" ".join(words) or "command", must, None, remedy), BAD_INPUT
     if isinstance(error, OSError):
         where = "input or output" if error.filename is None else shorten(str(error.filename))

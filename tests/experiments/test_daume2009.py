@@ -25,6 +25,12 @@ def daume(load):
     return run
 
 
+def test_help_is_that_of_the_script(load):
+    ran = CliRunner().invoke(load("daume2009").app, ["page", "--nope"], prog_name="daume2009.py")
+    assert ran.exit_code == 2
+    assert "See 'daume2009.py page --help'" in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
