@@ -84,7 +84,7 @@ def chords(
         t = (u[ks] - u[first]) / span if span else np.zeros(len(ks))
         between = (t > -1e-12) & (t < 1.0 + 1e-12)
         ends = [search.bounds(k)[ks] + over_at(k, ks) for k in (first, last)]
-        some = ends[0] > -np.inf  # that some hypothesis has
+        some = (ends[0] > -np.inf) & (ends[1] > -np.inf)  # that some hypothesis has
         total = np.zeros(len(ks))
         total[some] = (1.0 - t[some]) * ends[0][some] + t[some] * ends[1][some]
         bounds = search.gain[ks] * total + search.offset[ks] + search.errors[ks]
@@ -121,7 +121,10 @@ def branch_and_bound(
     while True:
         best = max(search.tried, key=search.value)
         level = max(lower, search.value(best))
-        enough, greatest = level + max(gap, _CLOSE * abs(level)), -todo[0][0] if todo else -np.inf
+        enough = level  # minus infinity where no hypothesis has the numbers that were tried
+        if level > -np.inf:
+            enough += max(gap, _CLOSE * abs(level))
+        greatest = -todo[0][0] if todo else -np.inf
         late = len(search.tried) >= MOST_TRIES
         if stop is not None:
             late = stop(level, max(level, closed, greatest))

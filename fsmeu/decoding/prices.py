@@ -29,6 +29,7 @@ from fsmeu.trellis.price_kernels import (
     set_priced_steps,
 )
 from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.z_tables import COUNTED
 
 _MOST_LINES = 12  # pairs of prices that are tried to find the best of all counts
 _ASIDE = 0.04  # the part of a price by which those differ that tell how fast counts fall
@@ -79,6 +80,9 @@ class PricedSums:
         self.buffers = buffers
         self.filled: _Filled | None = None
         self.ks = np.arange(totals)
+        # Counts that paths may have: multiples of what divides all that ways count.
+        divisor = int(np.gcd.reduce(trellis.z_tables.way[:, COUNTED]))
+        self.may_be = self.ks % divisor == 0 if divisor else self.ks == 0
         self.size = float(trellis.greatest[0, n])  # a bound on sums of scores, signs aside
         self.rounding = relative_error((len(trellis.tapes.terms) + 4) * n + 64)
         self.likeliest = 0  # the count whose bound is worth most; 0 before it is known
@@ -280,6 +284,7 @@ class PricedSums:
         price, value, counted = lines.T[:, :, None]
         off = self.rounding * (size + np.abs(price) * np.maximum(self.ks, counted))
         bounds: Floats = (value + price * self.ks + off).min(axis=0)
+        bounds[~self.may_be] = -np.inf
         return bounds
 
 

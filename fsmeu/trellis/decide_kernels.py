@@ -112,16 +112,17 @@ def first_bounds(
     for k in range(len(error)):
         offset = 0.0
         rounded = values.underflow
-        most = 0.0
+        lost = 0.0
         for s in range(counts):
             cell = k * counts + s
+            part = values.rounding * count_probability[s]
             offset += count_probability[s] * values.offset[cell]
-            size = abs(values.offset[cell])
+            rounded += part * abs(values.offset[cell])
+            worth = dropped * abs(values.offset[cell])
             for q in range(values.slope.shape[0]):
-                size += values.greatest[q] * abs(values.slope[q, cell])
-            rounded += values.rounding * count_probability[s] * size
-            most = max(most, size)
-        lost = dropped * most
+                rounded += part * values.greatest[q] * abs(values.slope[q, cell])
+                worth += dropped * values.greatest[q] * abs(values.slope[q, cell])
+            lost = max(lost, worth)
         much = much or lost > rounded
         buffers.offset[k] = offset
         buffers.lost[k] = lost

@@ -472,3 +472,25 @@ def test_a_total_that_the_rule_does_not_serve():
     best = fsmeu.decode(loss, model, method="exhaustive")
     assert made.labels == best.labels
     assert made.value == pytest.approx(best.value, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("text", "constraint"),
+    [
+        ("utility f labels 0 1 count hyp when z == 1 count ref when y == 1 "
+         "value (ref + 1) / (1e9 * hyp + 1) range 0 .. 4", ".* .+ 1 .*"),
+        ("loss f labels 0 1 count tp count hyp by 7 when z < n count ref when y == 1 "
+         "value -tp or 1 when hyp + ref == 0 range -3 .. 1", None),
+    ],
+)  # fmt: skip
+def test_a_likely_total_that_no_hypothesis_has(text, constraint, monkeypatch):
+    """A constraint asks for an item; numbers of items are multiples of 7."""
+    monkeypatch.setattr(by_lanes, "LONG", 3)
+    loss = fsmeu.loads(text)
+    sure = [[0.1, 0.9], [0.9, 0.1], [0.5, 0.5]]
+    rows = [[0.5, 0.5]] * 3 if constraint is None else sure
+    model = Mixture([Independent(rows, (0, 1))], [1.0])
+    found = fsmeu.decode(loss, model, method="lanes", constraint=constraint)
+    best = fsmeu.decode(loss, model, method="exhaustive", constraint=constraint)
+    assert found.value == pytest.approx(best.value, rel=1e-12)
+    assert found.lower <= best.value <= found.upper
