@@ -233,6 +233,7 @@ _WIDEST_BESIDE = 62.0  # of a loop's label for which a state is made wider
 _SEVERAL = 2  # registers up to which states show all of them
 _MANY = 3  # registers up to which states show those that follow from others
 _FEW = 6  # values of a register from which another one follows
+_DIGITS = ".12g"  # of probabilities that are pointed at: machines differ in the last of 17
 
 
 @dataclass(frozen=True)
@@ -401,7 +402,7 @@ def _caption(
     if automaton.ending[state]:
         tip.append(f"value {number!r}" if value else "may end here")
     if mass is not None:
-        tip.append(f"probability {mass!r}")
+        tip.append(f"probability {mass:{_DIGITS}}")
     height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
     height = max(height, min(ends * _PER_LINE, _TALLEST))
     width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
@@ -430,7 +431,7 @@ def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:
         if automaton.masses is not None:
             mass = float(automaton.masses[source] * np.exp(-table.weight[arcs]).sum())
             flow = min(1.0, mass)
-            tip += f", probability {flow!r}"
+            tip += f", probability {flow:{_DIGITS}}"
         height = SMALL * LINE * len(lines)
         bundles.append(Bundle(source, target, tuple(arcs), lines, tip, flow, width, height))
     return tuple(bundles)
