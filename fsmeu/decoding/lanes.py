@@ -57,7 +57,7 @@ from fsmeu.trellis.rules import Rule
 
 MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
 
-LONG = 384  # labels of one sentence from which on prices are faster than tables of all counts
+LONG = 3000  # labels of one sentence from which on prices are faster than tables of all counts
 
 WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
@@ -136,6 +136,7 @@ class _Search:
         self.rule = rule_about_mean(ratio)
         self.first = self.swept(self.rule)
         self.tilt = tilt_of(self.first, self.range)
+        self.priced = priced
         self.one = priced if problem.n >= LONG and len(ratio.v) > 1 else None
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
         # is lost to rounding and to scores that are left out.
@@ -348,6 +349,7 @@ class _Lanes:
         self.scale = search.centre**rule.power  # (k,): sums of scores are of the size of T
         self.rest = left_out(rule, search.ratio)  # (k,)
         self.found: dict[int, Callable[[int], Ints]] = {}
+        self.paths: dict[int, _Paths] = {}  # of one sentence by its count, where tables gave them
 
     def masses(self, k: int) -> Floats:
         """w_m exp(-x_m v) G_m times the scale, for a total, (lanes,)."""
@@ -363,18 +365,25 @@ class _Lanes:
     def sums_at(self, k: int) -> Floats:
         """The greatest sums of scores at a total, by total."""
         owner = self.owner
-        size = len(owner.ratio.v)
+        factors = self.factors(k)
         if owner.one is not None:
             self.found[k] = lambda total: np.array([total])
-            factors = self.factors(k)[0]
-            return owner.one.sums(self.swept[0].scores, factors, k, self.greatest(k))
-        sums, self.found[k], off = best_sums(owner._tables(self.swept, self.factors(k)))
-        return np.append(sums, np.full(max(0, size - len(sums)), -np.inf)) + off
+            return owner.one.sums(self.swept[0].scores, factors[0], k, self.greatest(k))
+        if owner.priced is not None:
+            sums, labels = owner._best(self.swept, factors, np.array([k]))[0]
+            self.paths[k] = _Paths(float(sums[0, k]), [labels[0]])
+            owner.priced.add_sums(sums[0])
+            tables = [sums[0]]
+        else:
+            tables = owner._tables(self.swept, factors)
+        best, self.found[k], off = best_sums(tables)
+        lacking = max(0, len(owner.ratio.v) - len(best))
+        return np.append(best, np.full(lacking, -np.inf)) + off
 
     def bound_ends(self, search: CountSearch) -> None:
         """Tries the least and the greatest total; or bounds their sums, best near the likeliest."""
         for k in (search.low, search.high):
-            one = self.owner.one
+            one = self.owner.priced
             if one is None or k == search.first:
                 search.sums(k)
                 continue
@@ -470,7 +479,7 @@ class _Lanes:
             if int(ends.sum()) == k:
                 break
             k = int(ends.sum())
-        paths = self.owner._paths(self.swept, self.factors(k), ends)
+        paths = self.paths.get(k) or self.owner._paths(self.swept, self.factors(k), ends)
         ratio = self.owner.ratio
         value = float(ratio.gain[k] / self.scale[k]) * paths.score + float(ratio.offset[k])
         return k, value, paths.labels

@@ -262,6 +262,13 @@ class PricedSums:
         """A price at which best paths count about k items."""
         return float(np.interp(k, self.prices[:, 0], self.prices[:, 1]))
 
+    def add_sums(self, sums: Floats) -> None:
+        """Keeps the prices at which best paths have each count, by the best sums of all, (k,)."""
+        counts = np.flatnonzero(np.isfinite(sums))
+        if len(counts) > 1:
+            prices = np.gradient(sums[counts], counts)
+            self._add_prices(np.stack([prices, sums[counts], counts], axis=1))
+
     def _add_prices(self, lines: Floats) -> None:
         """Keeps the counts of best paths at prices, given with prices and values, (prices, 3)."""
         prices = np.append(self.prices, lines[:, [2, 0]], axis=0)

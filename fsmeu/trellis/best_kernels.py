@@ -242,7 +242,7 @@ def score_of(b: BestLayers, i: int, p: int, count: int) -> float:
 def trace(
     z_tables: ZTables, n: int, count: int, steps: Floats, b: BestLayers, labels: Ints
 ) -> None:
-    """Fills ``labels`` with those of a best path of n positions whose count is ``count``."""
+    """Fills ``labels`` with those of a best path of n positions whose count is ``count``, if any."""
     pair = -1
     best_end = -np.inf
     for p in range(z_tables.width[n]):
@@ -250,6 +250,8 @@ def trace(
         if total > best_end:
             pair = p
             best_end = total
+    if pair < 0:
+        return
     for i in range(n - 1, -1, -1):
         kind = z_tables.kind[i]
         arc = -1
