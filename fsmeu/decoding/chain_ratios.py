@@ -38,7 +38,7 @@ from fsmeu.decoding.problem import (
 )
 from fsmeu.decoding.ranking import NO_TABLE, ranked
 from fsmeu.limits import LONG_CHAIN
-from fsmeu.losses.algebra.ratios import sum_of_ratios
+from fsmeu.losses.algebra.ratios import ratios_of_number
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis import chains
 from fsmeu.trellis.chain_shares import TiltedShares, tilted_shares
@@ -402,7 +402,7 @@ def _valued(problem: Problem, z: Ints, search: _Search, counts: ReferenceCounts)
     """A sequence with its expected value."""
     assert problem.confusion is not None
     k = int(z.sum())
-    part = search.ratios.at(k) or sum_of_ratios(problem.confusion, len(z), np.array([float(k)]))
+    part = search.ratios.at(k) or ratios_of_number(problem.confusion, len(z), float(k))
     assert part is not None  # sums of ratios were derived for all numbers of ones
     return _Valued(z, chains.value_of_ratios(part, z, search.chain, counts))
 

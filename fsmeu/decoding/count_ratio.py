@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -69,9 +68,13 @@ class RatioByCount:
         return RatioSum([ratio], no_ones, all_ones, self.sign > 0, self.sign < 0)
 
 
-@lru_cache(maxsize=2)  # 64 MB for a million labels
 def ratio_by_count(form: Confusion, n: int, sign: float) -> RatioByCount | str:
-    """The ratio by the number of ones; or what must hold. Requires n >= 2."""
+    """The ratio by the number of ones; or what must hold. It is kept. Requires n >= 2."""
+    return form.of_lengths.get((n, sign), lambda: _ratio_by_count(form, n, sign))
+
+
+def _ratio_by_count(form: Confusion, n: int, sign: float) -> RatioByCount | str:
+    """The same, derived."""
     family = family_of(form, n)
     if family is None:
         return _NO_RATIOS

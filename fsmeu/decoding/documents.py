@@ -7,6 +7,8 @@ states as short ones.
 
 from __future__ import annotations
 
+from math import sqrt
+
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.lanes import WHY, best_by_lanes
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
@@ -16,16 +18,15 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-LEAST_LENGTH = 128  # labels from which on lanes are faster than counts
-LEAST_CELLS = 2900  # positions times labels from which on they are, as well
+LEAST_WORK = 60_000  # squared length times root of labels but one from which on lanes are faster
 
 
 def _condition(problem: Problem) -> str | None:
     """The condition that the problem does not meet; None where lanes may serve it."""
     if problem.keep is not None:
         return "no states may be left out"
-    if problem.n < LEAST_LENGTH and problem.n * len(problem.loss.labels) < LEAST_CELLS:
-        return f"there must be at least {LEAST_LENGTH} labels, or many to choose from"
+    if problem.n**2 * sqrt(len(problem.loss.labels) - 1) < LEAST_WORK:
+        return "the sequence must be long, or have many labels: others are counted exactly"
     unmet = unmet_by_totals(problem.loss, problem.n)
     if unmet is None and CHAIN_RATIOS.condition(problem) is None:
         return "chain_ratios must not apply, whose bounds are closer"

@@ -14,8 +14,9 @@ best E[T] by total excludes all k that are far: E[T / (v + S)^a] is at most E[T]
 being the least S but for a stated probability, and h the greatest (``trellis/lanes.py``). The first
 node x bounds E[T], as that is at most exp(x h) E[T exp(-x S)].
 
-Best sums of one long sentence are found at prices (``prices.py``), those of several sentences by
-tables of all counts (``hulls.py``). Most totals are excluded by the scores at the likeliest k
+Best sums by count are those of tables; sums of one sentence are bounded at prices before
+(``prices.py``), so that tables have near counts alone, those of several sentences are added up
+(``hulls.py``). Most totals are excluded by the scores at the likeliest k
 (``other_totals.py``). Others are bounded by chords: with m = E[S] about and u = 1 / (v + m), the
 function E[T (1 + u (S - m))^-a] is convex in u; see ``count_search``.
 """
@@ -36,7 +37,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.other_totals import JointCounts, values_by_one
-from fsmeu.decoding.prices import BESIDE, Cuts, PricedSums, priced_sums
+from fsmeu.decoding.prices import ENDS, CountsAsked, PricedSums, priced_sums
 from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, plain_factors, swept_at, tilt_of
 from fsmeu.expectation.totals import (
     RatioByTotal,
@@ -57,12 +58,12 @@ from fsmeu.trellis.rules import Rule
 
 MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
 
-LONG = 3000  # labels of one sentence from which on prices are faster than tables of all counts
-
 WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
     "expectations are generating functions at a few nodes whose remainders are bounded"
 )
+FEWEST_BESIDE = 16  # totals on either side of the likeliest whose sums are found at first,
+PART_BESIDE = 48  # and one more for so many labels
 _CLOSE = 1e-10  # the part of a value that an upper bound may be above it
 
 
@@ -91,6 +92,11 @@ class _Near(NamedTuple):
     first: int
     last: int
     likeliest: int
+
+    def about(self, reach: int) -> _Near:
+        """Those of them that are so close to the likeliest."""
+        first = max(self.first, self.likeliest - reach)
+        return self._replace(first=first, last=min(self.last, self.likeliest + reach))
 
 
 class _Paths(NamedTuple):
@@ -136,8 +142,7 @@ class _Search:
         self.rule = rule_about_mean(ratio)
         self.first = self.swept(self.rule)
         self.tilt = tilt_of(self.first, self.range)
-        self.priced = priced
-        self.one = priced if problem.n >= LONG and len(ratio.v) > 1 else None
+        self.one = priced if len(ratio.v) > 1 else None
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
         # is lost to rounding and to scores that are left out.
         self.greatest = 0.0
@@ -214,23 +219,31 @@ class _Search:
         return [table for found in self._best(swept, factors, None) for table in found[0]]
 
     def _best(
-        self, swept: Sequence[Swept], factors: Sequence[Floats], ends: Ints | None
+        self,
+        swept: Sequence[Swept],
+        factors: Sequence[Floats],
+        ends: Ints | None,
+        near: _Near | None = None,
     ) -> list[tuple[Floats, Ints]]:
-        """For each part, the best sums of scores by count, and labels where counts are given."""
+        """For each part, the best sums of scores by count, and labels where counts are given.
+
+        Of one sentence those of the near counts, if they are given.
+        """
 
         def best(part: Swept, own: Floats) -> tuple[Floats, Ints]:
             at = None if ends is None else ends[part.part.rows]
             group = part.part.group
-            return group.trellis.best(part.scores, own, group.n, at)
+            counts = None
+            if near is not None:
+                counts = group.trellis.workspace.all_counts(group.n, near.last, near.first)
+            return group.trellis.best(part.scores, own, group.n, at, counts)
 
         return list(self.run(best, swept, factors))
 
     def _paths(self, swept: Sequence[Swept], factors: Sequence[Floats], ends: Ints) -> _Paths:
         """Best paths with these counts."""
-        if self.one is not None:
-            path = self.one.path(swept[0].scores, factors[0], int(ends[0]))
-            return _Paths(path.score, [path.labels])
-        found = self._best(swept, factors, ends)
+        near = _Near(int(ends[0]), int(ends[0]), int(ends[0])) if self.sentences == 1 else None
+        found = self._best(swept, factors, ends, near)
         tables = [table for part in found for table in part[0]]
         sums = [float(table[end]) for table, end in zip(tables, ends.tolist(), strict=True)]
         return _Paths(math.fsum(sums), [row for part in found for row in part[1]])
@@ -338,6 +351,7 @@ class _Lanes:
         self.swept = swept
         self.expected = np.maximum(expected, 0.0)
         self.near = near
+        self.band = near  # the totals of one sentence whose sums are found
         logs = np.concatenate([part.logs for part in swept])  # (sentences, lanes)
         self.logs = np.array([math.fsum(column) for column in logs.T])
         # E[|T| exp(-x S)] / G of a sentence is at most E|T| times this, (lanes,).
@@ -366,13 +380,9 @@ class _Lanes:
         """The greatest sums of scores at a total, by total."""
         owner = self.owner
         factors = self.factors(k)
-        if owner.one is not None:
-            self.found[k] = lambda total: np.array([total])
-            return owner.one.sums(self.swept[0].scores, factors[0], k, self.greatest(k))
-        if owner.priced is not None:
-            sums, labels = owner._best(self.swept, factors, np.array([k]))[0]
+        if owner.sentences == 1:
+            sums, labels = owner._best(self.swept, factors, np.array([k]), self.band)[0]
             self.paths[k] = _Paths(float(sums[0, k]), [labels[0]])
-            owner.priced.add_sums(sums[0])
             tables = [sums[0]]
         else:
             tables = owner._tables(self.swept, factors)
@@ -383,14 +393,13 @@ class _Lanes:
     def bound_ends(self, search: CountSearch) -> None:
         """Tries the least and the greatest total; or bounds their sums, best near the likeliest."""
         for k in (search.low, search.high):
-            one = self.owner.priced
+            one = self.owner.one
             if one is None or k == search.first:
                 search.sums(k)
                 continue
-            factors = self.factors(k)[0]
+            ask = CountsAsked(search.first, k, search.sums(search.first), self.greatest(k))
             scores = self.swept[0].scores
-            span = (search.first, k)
-            search.ends[k] = one.bounds_between(scores, factors, span, self.greatest(k))
+            search.ends[k] = one.bounds_between(scores, self.factors(k)[0], ask)
 
     def over_at(self, k: int, ks: Ints) -> Floats:
         """Bounds on what the sums at a total lack of the true ones, for several totals."""
@@ -422,37 +431,49 @@ class _Lanes:
         )
 
     def exclude_far(self, search: CountSearch) -> Floats:
-        """Bounds on values by total, (k,), by the scores at the likeliest; excludes what is low."""
+        """Bounds on values by total, (k,), by the scores at the likeliest; excludes what is low.
+
+        Of one sentence, sums are found for totals about the likeliest, and bounded for others, as
+        long as that excludes the others.
+        """
+        reach = FEWEST_BESIDE + self.owner.problem.n // PART_BESIDE
+        while True:
+            if self.owner.one is not None:
+                self.band = self.near.about(reach)
+                search.tried.clear()
+            bounds = self._values_by_one(search)
+            level = search.value(search.first)
+            near = search.low + np.flatnonzero(bounds[search.low : search.high + 1] >= level)
+            low = min(search.first, int(near[0]))
+            high = max(search.first, int(near[-1]))
+            if self.band.first <= low and high <= self.band.last:
+                search.low = low
+                search.high = high
+                return bounds
+            reach = 4 * reach + 1
+
+    def _values_by_one(self, search: CountSearch) -> Floats:
+        """Bounds on values by total, (k,), by the scores at the one that seems best."""
         owner = self.owner
-        ratio = owner.ratio
         k = self._likeliest(search)
-        ks = np.arange(len(ratio.v))
-        over = self.over_at(k, ks)
+        over = self.over_at(k, np.arange(len(owner.ratio.v)))
         most = max(group.greatest for group in owner.problem.groups)
         joint = JointCounts(self.expected, owner.problem.greatest, most, owner.problem.n)
-
-        def values(sums: Floats) -> Floats:
-            bounds = values_by_one(ratio, joint, k, (sums + over) / self.scale[k])
-            return bounds + ratio.offset_error + owner.problem.escaped
-
         sums = search.sums(k)
-        if owner.one is not None:
-            known = slice(max(0, k - BESIDE), k + BESIDE + 1)
-            ask = Cuts(sums, values, search.value(k), known, self.greatest(k))
-            sums = owner.one.lower_bounds(self.swept[0].scores, self.factors(k)[0], ask)
-        bounds = values(sums)
-        near = np.flatnonzero(bounds[search.low : search.high + 1] >= search.value(k))
-        search.high = max(k, search.low + int(near[-1]))
-        search.low = min(k, search.low + int(near[0]))
-        return bounds
+        if owner.one is not None and self.band != self.near:
+            ask = CountsAsked(self.band.first, self.band.last, sums, self.greatest(k))
+            beyond = owner.one.bounds_between(self.swept[0].scores, self.factors(k)[0], ask, ENDS)
+            sums = np.where(np.isfinite(sums), sums, beyond)
+        bounds = values_by_one(owner.ratio, joint, k, (sums + over) / self.scale[k])
+        return bounds + owner.ratio.offset_error + owner.problem.escaped
 
     def _likeliest(self, search: CountSearch) -> int:
         """The total that seems best by the scores at the one that seemed so before."""
-        k = self.near.likeliest
-        near = slice(max(search.low, k - BESIDE), min(search.high, k + BESIDE) + 1)
+        near = slice(self.band.first, self.band.last + 1)
         ratio = self.owner.ratio
         worth = ratio.gain * self.owner.centre**-ratio.power
-        search.first = near.start + int(np.argmax((worth * search.sums(k) + ratio.offset)[near]))
+        values = worth * search.sums(self.near.likeliest) + ratio.offset
+        search.first = near.start + int(np.argmax(values[near]))
         return search.first
 
     def greatest(self, k: int) -> float:

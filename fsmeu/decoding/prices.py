@@ -1,58 +1,38 @@
-"""The best sums of scores of one sentence by its count: exact near a count, bounded elsewhere.
+"""Bounds on the best sums of scores of one sentence by its count, from best paths at prices.
 
 At a price for each item counted, a best path needs no table by count, and its value bounds the best
-sums of all counts (``trellis/price_kernels.py``). Where the sums near a count are asked for, two
-prices tell which counts paths may have after each position, and only these are looked at: some
-dozens, however long the sentence is.
+sums of all counts (``trellis/price_kernels.py``): a few prices take the place of tables where sums
+need not be exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
-from fsmeu.trellis.batches import CountRanges, Scores
+from fsmeu.arrays import Floats
+from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.kernels import kernel
-from fsmeu.trellis.price_kernels import (
-    MOST_PRICES,
-    CountsAsked,
-    FoundPrices,
-    PriceBuffers,
-    best_at_prices,
-    best_in_ranges,
-    counts_of_best,
-    set_priced_steps,
-)
+from fsmeu.trellis.price_kernels import PriceBuffers, best_at_prices, set_priced_steps
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.z_tables import COUNTED
 
 _MOST_LINES = 12  # pairs of prices that are tried to find the best of all counts
 _ASIDE = 0.04  # the part of a price by which those differ that tell how fast counts fall
-_WIDTH = 24.0  # counts by which prices are meant to differ at first
-_MOST_CUTS = 2  # pairs of prices that are tried to exclude counts far from the likeliest
-_PARTS = (0.1, 0.7)  # where between two counts those are for which there are prices
-BESIDE = 12  # counts on either side of the one asked for that are exact, too
+_BETWEEN = (0.1, 0.7)  # where bounds are close between two counts, of which the first is nearer
+ENDS = (0.0, 1.0)  # where they are at both
 
 
-class BestPath(NamedTuple):
-    """A path with the best sum of scores of its count."""
+class CountsAsked(NamedTuple):
+    """Near which counts bounds are to be close."""
 
-    score: float
-    labels: Ints  # (n,)
-
-
-class Cuts(NamedTuple):
-    """Bounds on sums of scores by count, and where lower ones are looked for."""
-
-    sums: Floats  # the bounds, (k,)
-    values: Callable[[Floats], Floats]  # bounds on values, (k,), by bounds on sums
-    level: float  # values that are lower are not looked at
-    known: slice  # counts that are not looked at
+    near: int
+    far: int
+    like: Floats  # sums by count, (k,), of scores that are about the same
     size: float  # a bound on sums of scores, signs aside
 
 
@@ -65,14 +45,14 @@ class _Filled(NamedTuple):
 
 @contextmanager
 def priced_sums(trellis: SplitTrellis, n: int, totals: int) -> Iterator[PricedSums]:
-    """Best sums of scores of a sentence of length n by count, from 0 to totals - 1."""
+    """Bounds on sums of scores of a sentence of length n by count, from 0 to totals - 1."""
     workspace = trellis.workspace
     with workspace.borrowed("prices", n, workspace.price_buffers) as buffers:
         yield PricedSums(trellis, n, totals, buffers)
 
 
 class PricedSums:
-    """Best sums of scores of a sentence of length n by count, from 0 to totals - 1."""
+    """Bounds on sums of scores of a sentence of length n by count, from 0 to totals - 1."""
 
     def __init__(self, trellis: SplitTrellis, n: int, totals: int, buffers: PriceBuffers) -> None:
         self.trellis = trellis
@@ -88,9 +68,6 @@ class PricedSums:
         self.likeliest = 0  # the count whose bound is worth most; 0 before it is known
         self.reached = 0  # the count of the path that is worth most
         self.lines = np.zeros((0, 3))  # prices, values and counts of paths
-        self.prices = np.zeros((0, 2))  # counts of best paths, ascending, and prices
-        self.rate = 1.0  # items less for a price that is greater by 1
-        self.ranges: dict[int, CountRanges] = {}  # by count, those of the last scores
 
     def greatest_without_signs(self, plain: Scores, limit: float) -> float:
         """A bound on the sums of scores over the steps of any path, signs aside, of one lane.
@@ -142,112 +119,33 @@ class PricedSums:
             lines = np.append(lines, sides, axis=0)
         far = self._at_prices(2.0 * abs(price), 6.0 * abs(price))
         lines = np.append(lines, far, axis=0)
-        self.rate = max(1.0, float(sides[0, 2] - sides[1, 2])) / float(sides[1, 0] - sides[0, 0])
         self.lines = lines
-        self._add_prices(lines)
         bounds = self._bounds(lines, self.size)
         near = slice(max(1, int(sides[1, 2])), max(1, int(sides[0, 2])) + 1)
         self.likeliest = near.start + int(np.argmax((worth * bounds + offset)[near]))
         return bounds
 
-    def sums(self, scores: Scores, factors: Floats, k: int, size: float) -> Floats:
-        """Bounds on the sums of scores by count, (k,), exact at k and mostly beside it.
-
-        Args:
-            scores: scores of the steps.
-            factors: what their lanes are multiplied by, (1, lanes).
-            k: the count.
-            size: a bound on sums of scores, signs aside.
-        """
-        first = max(0, k - BESIDE)
-        last = min(len(self.ks) - 1, k + BESIDE)
-        near = slice(first, last + 1)
-        price = self._price(k)
-        slack = 1.0
-        run = kernel(counts_of_best, self._work(4))
-        self._set_steps(scores, factors[0])
-        while True:
-            spread = _WIDTH / self.rate
-            ask = CountsAsked(first, last, price, spread, slack, self.rounding, size)
-            found = _found_prices()
-            ranges = self.trellis.workspace.all_counts(self.n)
-            run(self.trellis.z_tables, self.n, ask, self.buffers, found, ranges)
-            own = self._by_count(ranges)[near]
-            bounds = self._bounds(found.tried[: found.number[0]], size)
-            is_best = own >= bounds[near] - found.gap[0]
-            if is_best[k - first] or found.gap[0] > size + bounds[k]:
-                break
-            slack *= 16
-        self.ranges[k] = ranges
-        self._add_prices(found.tried[: found.number[0]])
-        bounds[near] = np.where(is_best, own, bounds[near])
-        bounds[k] = own[k - first]
-        return bounds
-
     def bounds_between(
-        self, scores: Scores, factors: Floats, span: tuple[int, int], size: float
+        self,
+        scores: Scores,
+        factors: Floats,
+        ask: CountsAsked,
+        parts: tuple[float, float] = _BETWEEN,
     ) -> Floats:
-        """Bounds on the sums of scores by count, (k,), close between two counts, by one pass.
+        """Bounds on the sums of scores by count, (k,), by one pass at two prices.
 
         Args:
             scores: scores of the steps.
             factors: what their lanes are multiplied by, (1, lanes).
-            span: the counts; bounds are closest near the first.
-            size: a bound on sums of scores, signs aside.
+            ask: two counts.
+            parts: the parts of the way from one to the other near which bounds are close.
         """
-        near, far = span
-        prices = [self._price(near + part * (far - near)) for part in _PARTS]
+        counts = np.flatnonzero(np.isfinite(ask.like))
+        slopes = np.gradient(ask.like[counts], counts) if len(counts) > 1 else np.zeros(1)
+        places = [ask.near + part * (ask.far - ask.near) for part in parts]
+        prices = np.interp(places, counts if len(counts) > 1 else [0], slopes)
         self._set_steps(scores, factors[0])
-        return self._bounds(self._at_prices(min(prices), max(prices)), size)
-
-    def lower_bounds(self, scores: Scores, factors: Floats, ask: Cuts) -> Floats:
-        """Bounds on the sums of scores by count, (k,), lowered where values may be as great.
-
-        Args:
-            scores: scores of the steps.
-            factors: what their lanes are multiplied by, (1, lanes).
-            ask: bounds that are known, and where they are to be lowered.
-        """
-        sums = ask.sums
-        cuts: list[int] = []
-        self._set_steps(scores, factors[0])
-        for _ in range(_MOST_CUTS):
-            values = ask.values(sums)
-            values[ask.known] = -np.inf
-            left = np.flatnonzero(values >= ask.level)
-            few = left[left < ask.known.start]
-            many = left[left >= ask.known.stop]
-            last = cuts
-            cuts = [int(side[len(side) // 2]) for side in (few, many) if len(side)]
-            if not cuts or cuts == last:
-                break
-            lines = self._at_prices(self._price(cuts[-1]), self._price(cuts[0]))
-            sums = np.minimum(sums, self._bounds(lines, ask.size))
-        return sums
-
-    def path(self, scores: Scores, factors: Floats, k: int) -> BestPath:
-        """A path with the best sum of scores of count k, which was asked for, or is 0."""
-        ranges = self.ranges[k] if k else self.trellis.workspace.all_counts(self.n, 0)
-        labels = np.zeros(self.n, np.int64)
-        self._set_steps(scores, factors[0])
-        by_count = self._by_count(ranges, k, labels)
-        return BestPath(float(by_count[k]), labels)
-
-    def _by_count(
-        self, ranges: CountRanges, k: int | None = None, labels: Ints | None = None
-    ) -> Floats:
-        """The best sums of scores by count, of what is looked at; and labels of a path of count k.
-
-        Without k, counts are all that are looked at at the end.
-        """
-        most = int(ranges.high[self.n]) if k is None else k
-        by_count = np.full(most + 1, -np.inf)
-        none = np.zeros(0, np.int64)
-        layers = self.trellis.workspace.best_layers(self.n, ranges)
-        run = kernel(best_in_ranges, self._work(1))
-        labels = none if labels is None else labels
-        run(self.trellis.z_tables, self.n, self.buffers.steps, layers, by_count, labels)
-        return by_count
+        return self._bounds(self._at_prices(float(prices.min()), float(prices.max())), ask.size)
 
     def _set_steps(self, scores: Scores, factors: Floats) -> None:
         """Fills the scores of steps, whose lanes are multiplied by factors; unless they are it."""
@@ -258,28 +156,12 @@ class PricedSums:
         run(self.trellis.z_tables, self.n, scores, factors, self.buffers)
         self.filled = _Filled(scores, factors.copy())
 
-    def _price(self, k: float) -> float:
-        """A price at which best paths count about k items."""
-        return float(np.interp(k, self.prices[:, 0], self.prices[:, 1]))
-
-    def add_sums(self, sums: Floats) -> None:
-        """Keeps the prices at which best paths have each count, by the best sums of all, (k,)."""
-        counts = np.flatnonzero(np.isfinite(sums))
-        if len(counts) > 1:
-            prices = np.gradient(sums[counts], counts)
-            self._add_prices(np.stack([prices, sums[counts], counts], axis=1))
-
-    def _add_prices(self, lines: Floats) -> None:
-        """Keeps the counts of best paths at prices, given with prices and values, (prices, 3)."""
-        prices = np.append(self.prices, lines[:, [2, 0]], axis=0)
-        self.prices = prices[np.argsort(prices[:, 0], kind="stable")]
-
     def _at_prices(self, cheap: float, dear: float) -> Floats:
         """Prices, values and counts of best paths at two prices, (2, 3)."""
-        found = _found_prices()
+        lines = np.array([[cheap, 0.0, 0.0], [dear, 0.0, 0.0]])
         run = kernel(best_at_prices, self._work(2))
-        run(self.trellis.z_tables, self.n, np.array([cheap, dear]), self.buffers, found)
-        return found.tried[:2]
+        run(self.trellis.z_tables, self.n, self.buffers, lines)
+        return lines
 
     def _work(self, passes: int) -> int:
         """Sums and maxima of so many passes, about."""
@@ -300,8 +182,3 @@ def _most_worth(lines: Floats, worth: Floats, offset: Floats) -> int:
     counts = lines[:, 2].astype(int)
     values = worth[counts] * (lines[:, 1] + lines[:, 0] * counts) + offset[counts]
     return int(counts[np.where(counts > 0, values, -np.inf).argmax()])
-
-
-def _found_prices() -> FoundPrices:
-    """An empty list of prices."""
-    return FoundPrices(np.zeros((MOST_PRICES, 3)), np.zeros(1, np.int64), np.zeros(1))

@@ -22,7 +22,6 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.expectation import query
-from fsmeu.expectation.documents import DOCUMENT_LENGTH
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Estimate, Expectation, Levels, level_sets, ranged_expectation
 from fsmeu.expectation.totals import (
@@ -62,6 +61,7 @@ from fsmeu.twofold import UNIT
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
 FEW_COUNTED = 256  # the greatest count below which lanes are not tried: it spreads widely
+CAPPED_LENGTH = 128  # labels of the longest sentence from which on ages stop at a cap
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
 
 
@@ -224,7 +224,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
     if not corpus.models or unmet_by_totals(loss, corpus.n) is not None:
         return
     longest = max(model.n for model in corpus.models)
-    for cap in caps(loss, longest) if longest >= DOCUMENT_LENGTH else [None]:
+    for cap in caps(loss, longest) if longest >= CAPPED_LENGTH else [None]:
         groups = corpus.groups_at(cap) if cap is not None else corpus.groups
         lanes = [LaneGroup(group.trellis, group.weights) for group in groups]
         problem = totals_problem(loss, corpus.n, lanes)

@@ -26,12 +26,13 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-DOCUMENT_LENGTH = 128  # labels from which on lanes are faster than counts
+DOCUMENT_WORK = 1_000_000  # squared length times labels but one from which on lanes are faster
 
 
 def is_document(query: Query) -> bool:
     """Whether it is a long sequence, z given, whose value is a ratio of totals."""
-    if query.n < DOCUMENT_LENGTH or query.z is None or window_form(query) is not None:
+    work = query.n**2 * (len(query.loss.labels) - 1)  # of counts, about
+    if work < DOCUMENT_WORK or query.z is None or window_form(query) is not None:
         return False
     return unmet_by_totals(query.loss, query.n) is None
 

@@ -107,11 +107,10 @@ class Flow(NamedTuple):
 
 
 class CountRanges(NamedTuple):
-    """The values of z's counter, and the pairs, that are looked at after each position."""
+    """The values of z's counter that are looked at after each position."""
 
     low: Ints  # (n + 1,)
     high: Ints  # (n + 1,)
-    alive: Bools  # (n + 1, pairs)
 
 
 class BestLayers(NamedTuple):

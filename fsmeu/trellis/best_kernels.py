@@ -3,7 +3,7 @@
     best        maximum over the tape of z by the value of its counter (max-plus)
     trace       the labels of a best path
 
-Counts and pairs that are looked at may be some of all (``batches.CountRanges``).
+Counts that are looked at may be some of all (``batches.CountRanges``).
 
 Kernels as those of ``sum_kernels.py``: plain Python, or compiled. The best score of a path to pair
 p of layer i by count is ``b.offset[i, p]`` plus a row of ``b.value``; ``b.place`` says which, as
@@ -163,7 +163,7 @@ def move_run(z_tables: ZTables, i: int, r: int, steps: Floats, b: BestLayers) ->
     for w in range(first, first + run_length(z_tables, i, r)):
         p = z_tables.way[w, PAIR_AFTER]
         source = z_tables.way[w, PAIR_BEFORE]
-        if b.offset[i, source] == -np.inf or not b.ranges.alive[i + 1, p]:
+        if b.offset[i, source] == -np.inf:
             continue
         b.offset[i + 1, p] = b.offset[i, source] + steps[i, w + slot]
         b.place[i + 1, p, 0] = b.place[i, source, 0]
@@ -198,8 +198,6 @@ def best(z_tables: ZTables, n: int, steps: Floats, b: BestLayers) -> None:
                 break
             if z_tables.run[r + 1] > w + 1:
                 move_run(z_tables, i, r, steps, b)
-                continue
-            if not b.ranges.alive[i + 1, p]:
                 continue
             source = z_tables.way[w, PAIR_BEFORE]
             join = z_tables.way[w, JOIN]
@@ -242,7 +240,7 @@ def score_of(b: BestLayers, i: int, p: int, count: int) -> float:
 def trace(
     z_tables: ZTables, n: int, count: int, steps: Floats, b: BestLayers, labels: Ints
 ) -> None:
-    """Fills ``labels`` with those of a best path of n positions whose count is ``count``, if any."""
+    """Fills ``labels`` with those of a best path of n positions with a count, if there is one."""
     pair = -1
     best_end = -np.inf
     for p in range(z_tables.width[n]):

@@ -49,7 +49,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.confusion import Confusion, keeps_digits
-from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
+from fsmeu.losses.algebra.ratios import Ratio, RatioSum, ratios_of_number
 from fsmeu.trellis.roundings import LEAST, BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
@@ -161,7 +161,7 @@ def chain_value(form: Confusion, z: Ints, chain: BinaryChain) -> BoundedValue | 
     ones = float(z.sum())
     if not keeps_digits(form, len(z), ones):
         return None
-    part = sum_of_ratios(form, len(z), np.array([ones]))
+    part = ratios_of_number(form, len(z), ones)
     return None if part is None else value_of_ratios(part, z, chain)
 
 

@@ -361,6 +361,7 @@ class SplitTrellis:
         buffers = self.workspace.path_buffers(n, ranges)
         run = kernel(best_batch, len(factors) * self._best_work(n))
         run(self.z_tables, n, scores, buffers, found)
+        found.by_count[:, : ranges.low[n]] = -np.inf  # of paths that were not all looked at
         return found.by_count, found.labels
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:

@@ -46,7 +46,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.confusion import Confusion, keeps_digits
 from fsmeu.losses.algebra.ratio_family import RatioFamily
-from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
+from fsmeu.losses.algebra.ratios import Ratio, RatioSum, ratios_of_number
 from fsmeu.trellis.count_tables import RowValues
 from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
@@ -366,7 +366,7 @@ def expected_value(form: Confusion, z: Ints, p: Floats) -> BoundedValue | None:
     k = float(np.count_nonzero(z))
     if not keeps_digits(form, len(z), k):
         return None
-    ratios = sum_of_ratios(form, len(z), np.array([k]))
+    ratios = ratios_of_number(form, len(z), k)
     if ratios is None:
         return None
     chosen = z == 1

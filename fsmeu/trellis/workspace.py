@@ -28,7 +28,7 @@ from fsmeu.trellis.batches import (
 from fsmeu.trellis.price_kernels import PriceBuffers
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables, padded
-from fsmeu.trellis.z_tables import ZTables
+from fsmeu.trellis.z_tables import COUNTED, ZTables
 
 B = TypeVar("B")
 
@@ -99,14 +99,13 @@ class Workspace:
             escaped=np.zeros(1),
         )
 
-    def all_counts(self, n: int, most: int | None = None) -> CountRanges:
-        """All counts of n positions, or those up to ``most``, and all pairs."""
-        columns = self.z_tables.columns[: n + 1]
-        return CountRanges(
-            low=np.zeros(n + 1, np.int64),
-            high=columns - 1 if most is None else np.minimum(columns - 1, most),
-            alive=np.ones((n + 1, int(self.z_tables.width[n])), bool),
-        )
+    def all_counts(self, n: int, most: int | None = None, least: int = 0) -> CountRanges:
+        """All counts of n positions, or those on the way to between ``least`` and ``most``."""
+        columns = self.z_tables.columns[: n + 1].astype(np.int64)
+        high = columns - 1 if most is None else np.minimum(columns - 1, most)
+        of_step = int(self.z_tables.way[:, COUNTED].max(initial=0))
+        needed = least - of_step * np.arange(n, -1, -1)
+        return CountRanges(low=np.clip(needed, 0, high), high=high)
 
     def best_layers(self, n: int, ranges: CountRanges) -> BestLayers:
         """Arrays for the best scores of n positions, for the counts that are looked at."""
@@ -114,7 +113,7 @@ class Workspace:
         widest = np.maximum(sizes, np.append(sizes[:1], sizes[:-1]))  # rows of sets are the last's
         cells = int((np.diff(self.z_tables.rows)[: n + 1] * widest).sum())
         guard_size("decode", cells // KEPT_CELLS_PER_STATE)
-        shape = ranges.alive.shape
+        shape = (n + 1, int(self.z_tables.width[n]))
         return BestLayers(
             value=np.empty(cells),
             place=np.empty((*shape, 3), np.int64),
@@ -135,9 +134,8 @@ class Workspace:
         sets = int(np.diff(tables.source_sets).max(initial=0))
         return PriceBuffers(
             steps=np.empty((n, int(tables.slots[0]))),
-            before=np.empty((n + 1, width, 2)),
+            before=np.empty((2, width, 2)),
             counted=np.zeros((2, width, 2), np.int64),
-            after=np.empty((2, width, 2)),
             set_best=np.empty((sets, 2)),
             set_counted=np.zeros((sets, 2), np.int64),
         )

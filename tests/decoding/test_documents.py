@@ -11,7 +11,7 @@ import fsmeu
 from fsmeu.decoding import documents
 from fsmeu.decoding import lanes as by_lanes
 from fsmeu.decoding.lanes import best_by_lanes
-from fsmeu.decoding.prices import priced_sums
+from fsmeu.decoding.prices import CountsAsked, priced_sums
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.expectation import totals
 from fsmeu.expectation.totals import totals_problem
@@ -29,7 +29,7 @@ GIVEN = [{}, {"beta": 2, "empty": 0}, {"alpha": 0.2, "empty": 0.5}, {"empty": -1
 @pytest.fixture(autouse=True)
 def lanes_from_one_label_on(monkeypatch):
     """Lanes serve all lengths, not only those at which they are faster than counts."""
-    monkeypatch.setattr(documents, "LEAST_LENGTH", 1)
+    monkeypatch.setattr(documents, "LEAST_WORK", 1)
 
 
 def f1(**given):
@@ -137,25 +137,28 @@ def test_ages_that_reach_the_cap(caps, stay, monkeypatch):
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.thirds
-def test_prices_decide_as_tables_of_all_counts_do(kind, given, monkeypatch):
-    """Whatever the model; with a constraint or without one."""
+def test_few_counts_decide_as_all_do(kind, given, monkeypatch):
+    """Whatever the model; with a constraint or without one; also if there are too few at first."""
     model = MODELS[kind](np.random.default_rng(len(kind)))
     loss = f1(**given)
     for options in ({}, {"constraint": fsmeu.constraints.bio()}):
-        by_tables = fsmeu.decode(loss, model, method="lanes", **options)
-        with monkeypatch.context() as patch:
-            patch.setattr(by_lanes, "LONG", 1)
-            by_prices = fsmeu.decode(loss, model, method="lanes", **options)
-        assert by_prices.exact == by_tables.exact
-        assert by_prices.value == pytest.approx(by_tables.value, rel=1e-12)
-        own = fsmeu.expect(loss, by_prices.labels, model).value
-        assert own == pytest.approx(by_tables.value, rel=1e-11)
+        decided = []
+        for beside in (0, 10**6):
+            with monkeypatch.context() as patch:
+                patch.setattr(by_lanes, "FEWEST_BESIDE", beside)
+                patch.setattr(by_lanes, "PART_BESIDE", 10**6)
+                decided.append(fsmeu.decode(loss, model, method="lanes", **options))
+        few, every = decided
+        assert few.exact == every.exact
+        assert few.value == pytest.approx(every.value, rel=1e-12)
+        own = fsmeu.expect(loss, few.labels, model).value
+        assert own == pytest.approx(every.value, rel=1e-11)
 
 
 @settings(max_examples=150)
 @given(st.integers(0, 10**6), st.integers(2, 40))
 def test_sums_at_prices(seed, n):
-    """At and beside a count they are those of the table, and nowhere below them."""
+    """They are nowhere below those of the table, which are those of tables of some counts."""
     random = np.random.default_rng(seed)
     loss = fsmeu.load("chunk_fscore", labels=TAGS)
     model = field(random, n, random.choice([0.3, 1, 3]))
@@ -169,15 +172,15 @@ def test_sums_at_prices(seed, n):
         worth = 1 / (np.arange(len(table)) + n / 3)
         bounds = priced.greatest_sums(scores, worth, random.normal() * worth)
         assert (bounds >= table - 1e-12).all()
-        k = int(random.integers(1, len(table)))
-        sums = priced.sums(scores, ones, k, size)
-        assert sums[k] == pytest.approx(table[k], rel=1e-13)
-        assert (sums >= table - 1e-12).all()
-        between = priced.bounds_between(scores, ones, (k, int(random.integers(len(table)))), size)
+        low, high = sorted(random.integers(len(table), size=2).tolist())
+        between = priced.bounds_between(scores, ones, CountsAsked(low, high, table, size))
         assert (between >= table - 1e-12).all()
-        path = priced.path(scores, ones, k)
-    assert path.score == pytest.approx(table[k], rel=1e-13)
-    assert chunk_count([TAGS[label] for label in path.labels]) == k
+    some = trellis.workspace.all_counts(n, high, low)
+    sums, labels = trellis.best(scores, ones, n, np.array([high]), some)
+    assert (sums[0, :low] == -np.inf).all()
+    np.testing.assert_allclose(sums[0, low:], table[low : high + 1], rtol=1e-13)
+    if np.isfinite(table[high]):
+        assert chunk_count([TAGS[label] for label in labels[0]]) == high
 
 
 RARE = [[0.995, 0.004, 0, 0.001, 0]] * 5
@@ -267,14 +270,14 @@ def test_losses_are_as_low_as_utilities_are_high(kind):
 @pytest.mark.parametrize("name", KIN)
 @pytest.mark.thirds
 def test_kin_as_by_counts(kind, name, monkeypatch):
-    """Affine values, precision, recall, chunks counted late; at prices and by tables."""
+    """Affine values, precision, recall, chunks counted late; by few counts and by all."""
     model = MODELS[kind](np.random.default_rng(len(kind)))
     loss = kin(name)
     is_proven = name not in NOT_CLOSE
     for options in ({}, {"constraint": "(O|B-A|I-A|B-B)* B-A O"}):
         wanted = by_counts(loss, model, **options)
-        for long in (1, 10**9):
-            monkeypatch.setattr(by_lanes, "LONG", long)
+        for beside in (0, 10**6):
+            monkeypatch.setattr(by_lanes, "FEWEST_BESIDE", beside)
             assert check_against(wanted, loss, model, **options).exact >= is_proven
 
 
@@ -420,22 +423,22 @@ def test_long_documents_in_quadruple_precision(seed):
     assert fsmeu.decode(loss, model).labels == labels
 
 
-@pytest.mark.parametrize("long", [1, 100])
+@pytest.mark.parametrize("beside", [0, 100])
 @pytest.mark.parametrize(("empty", "best"), [(1, 1.0), (-1, 0.0)])
-def test_references_that_surely_have_no_chunk(long, empty, best, monkeypatch):
+def test_references_that_surely_have_no_chunk(beside, empty, best, monkeypatch):
     """No chunk is ever right: none, or any, whichever the file says is better."""
-    monkeypatch.setattr(by_lanes, "LONG", long)
+    monkeypatch.setattr(by_lanes, "FEWEST_BESIDE", beside)
     certain = Independent(np.tile(np.eye(len(TAGS))[0], (12, 1)), TAGS)
     found = fsmeu.decode(f1(empty=empty), certain, method="lanes")
     assert found.value == best
     assert (set(found.labels) == {"O"}) == (empty == 1)
 
 
-@pytest.mark.parametrize("long", [1, 100])
+@pytest.mark.parametrize("beside", [0, 100])
 @pytest.mark.parametrize("rate", ["tp / ref", "tp / (hyp + ref)"])
-def test_totals_that_no_hypothesis_has(long, rate, monkeypatch):
+def test_totals_that_no_hypothesis_has(beside, rate, monkeypatch):
     """Each item of z counts 3: all hypotheses are valued by all references."""
-    monkeypatch.setattr(by_lanes, "LONG", long)
+    monkeypatch.setattr(by_lanes, "FEWEST_BESIDE", beside)
     counts = "count tp when z == 1 and y == 1 count hyp by 3 when z == 1 count ref when y == 1"
     value = f"value {rate} or 0.75 when hyp + ref == 0 or 0.5 when ref == 0 range 0 .. 1"
     loss = fsmeu.loads(f"utility f labels 0 1 {counts} {value}")
@@ -485,7 +488,7 @@ def test_a_total_that_the_rule_does_not_serve():
 )  # fmt: skip
 def test_a_likely_total_that_no_hypothesis_has(text, constraint, monkeypatch):
     """A constraint asks for an item; numbers of items are multiples of 7."""
-    monkeypatch.setattr(by_lanes, "LONG", 3)
+    monkeypatch.setattr(by_lanes, "FEWEST_BESIDE", 0)
     loss = fsmeu.loads(text)
     sure = [[0.1, 0.9], [0.9, 0.1], [0.5, 0.5]]
     rows = [[0.5, 0.5]] * 3 if constraint is None else sure

@@ -66,7 +66,7 @@ def test_bounds_hold_in_fractions(seed, n, zeros, caps, options):
     z = drawn(random, n, TAGS[: 1 + seed % 5])
     loss = f1(**{name: float(number) for name, number in options.items()})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(documents, "DOCUMENT_LENGTH", 1)
+        patch.setattr(documents, "DOCUMENT_WORK", 1)
         patch.setattr(totals, "CAPS", caps)
         found = fsmeu.expect(loss, z, model)
     sums = chunk_sums(z, of_markov(rows[0], rows[1:], n, TAGS, Fraction))
@@ -79,7 +79,7 @@ def test_bounds_hold_in_fractions(seed, n, zeros, caps, options):
 @pytest.mark.parametrize(("n", "options"), [(40, {}), (130, {"beta": 2, "empty": 0})])
 @pytest.mark.thirds
 def test_bounds_hold_in_quadruple_precision(n, scale, options, monkeypatch):
-    monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 1)
+    monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
     random = np.random.default_rng(n)
     tables = potentials(random, n, scale)
     exact = of_potentials(*tables, TAGS)
@@ -113,7 +113,7 @@ def rare(n):
 @pytest.mark.parametrize("empty", [0, 1])
 def test_rare_chunks(empty, monkeypatch):
     """Denominators from 1 on, most of them 1; also for a hypothesis without chunks."""
-    monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 1)
+    monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
     model, exact = rare(100)
     for z in (["O"] * 100, ["B-A"] + ["O"] * 99, ["O", "B-B"] * 50):
         found = fsmeu.expect(f1(empty=empty), z, model)
@@ -156,9 +156,9 @@ def test_as_by_counts(kind, caps, monkeypatch):
     for name in names:
         loss = fsmeu.load(name, labels=tags, beta=2)
         for z in (drawn(random, model.n, tags), ["O"] * model.n):
-            monkeypatch.setattr(documents, "DOCUMENT_LENGTH", NEVER)
+            monkeypatch.setattr(documents, "DOCUMENT_WORK", NEVER)
             wanted = fsmeu.expect(loss, z, model)
-            monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 1)
+            monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
             found = fsmeu.expect(loss, z, model)
             assert found.value == pytest.approx(wanted.value, rel=1e-11, abs=1e-15)
             assert found.lower <= wanted.upper
@@ -173,10 +173,10 @@ def test_kin_as_by_counts(name, monkeypatch):
     model = MODELS["field"](random)
     loss = kin(name)
     for z in (drawn(random, model.n), ["O"] * model.n):
-        monkeypatch.setattr(documents, "DOCUMENT_LENGTH", NEVER)
+        monkeypatch.setattr(documents, "DOCUMENT_WORK", NEVER)
         wanted = fsmeu.expect(loss, z, model)
         slopes = fsmeu.gradient(loss, z, model)
-        monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 1)
+        monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
         found = fsmeu.expect(loss, z, model)
         assert found.value == pytest.approx(wanted.value, rel=1e-11, abs=1e-15)
         assert found.lower <= wanted.upper
@@ -197,9 +197,9 @@ def test_derivatives_are_those_of_counts(kind, caps, monkeypatch):
     model = MODELS[kind](random)
     z = drawn(random, model.n)
     for options in ({}, {"beta": 2, "empty": 0}):
-        monkeypatch.setattr(documents, "DOCUMENT_LENGTH", NEVER)
+        monkeypatch.setattr(documents, "DOCUMENT_WORK", NEVER)
         wanted = fsmeu.gradient(f1(**options), z, model)
-        monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 1)
+        monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
         found = fsmeu.gradient(f1(**options), z, model)
         assert found.keys() == wanted.keys()
         for name, slopes in found.items():
@@ -209,7 +209,7 @@ def test_derivatives_are_those_of_counts(kind, caps, monkeypatch):
 
 def test_derivatives_are_differences(monkeypatch):
     """Of values in quadruple precision."""
-    monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 1)
+    monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
     random = np.random.default_rng(6)
     n = 20
     unary, table = potentials(random, n, 1.0)
@@ -309,5 +309,5 @@ def test_items_that_count_for_very_much(monkeypatch):
     model = from_potentials(*potentials(np.random.default_rng(3), 5, 1.0, TAGS[:3]), TAGS[:3])
     z = ["B-A", "I-A", "O", "B-A", "O"]
     true = fsmeu.expect(loss, z, model).value
-    monkeypatch.setattr(documents, "DOCUMENT_LENGTH", 2)
+    monkeypatch.setattr(documents, "DOCUMENT_WORK", 2)
     assert fsmeu.expect(loss, z, model).value == pytest.approx(true, rel=1e-12)

@@ -15,9 +15,10 @@ from fsmeu.trellis import independent_search, walk
 LENGTHS = [
     *((user, "LONG_SEQUENCE", 2) for user in (long_sequences, corpus, corpus_decisions)),
     *((user, "LONG_CHAIN", 2) for user in (long_sequences, chain_ratios)),
-    *((user, "DOCUMENT_LENGTH", 2) for user in (documents, corpus)),
-    (document_decisions, "LEAST_LENGTH", 2),
-    (lanes, "LONG", 3),  # prices in place of tables of all counts
+    (documents, "DOCUMENT_WORK", 4),
+    (corpus, "CAPPED_LENGTH", 2),
+    (document_decisions, "LEAST_WORK", 4),
+    (lanes, "FEWEST_BESIDE", 0),  # totals whose sums are found at first
     (totals, "CAPS", (1, 2, 3)),  # ages that stop
     (corpus, "FEW_COUNTED", 0),
     (ratios, "FEWEST_FOR_NODES", 0),  # no tables of all counts

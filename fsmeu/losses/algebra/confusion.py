@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats
+from fsmeu.cache import Cache, Derives
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, names_read
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
@@ -23,11 +25,16 @@ _MOST_CANCELLED = 4.0  # terms of a register up to so many times it: bounds on r
 
 
 @dataclass(frozen=True, eq=False)
-class Confusion:
+class Confusion(Derives):
     """The amount that each register adds for a pair of label indices, (2, 2) by name."""
 
     bound: BoundLoss
     amounts: dict[str, Floats]
+
+    @cached_property
+    def of_lengths(self) -> Cache:
+        """What is derived for all numbers of ones of a length: few, as it may be 64 MB."""
+        return Cache(2)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from fsmeu.losses.algebra.ratios import (
     count_polytope,
     degenerate_values,
     derive_ratios,
-    sum_of_ratios,
+    ratios_of_number,
 )
 
 _MOST_BLOCKS = 4096  # blocks of k in which coefficients may have to be looked at
@@ -138,7 +138,7 @@ def family_of(form: Confusion, n: int) -> RatioFamily | None:
 
     Blocks of k are cut in halves where what must hold is not seen for all of a block.
     """
-    ends = [sum_of_ratios(form, n, np.array([float(k)])) for k in (0, n)]
+    ends = [ratios_of_number(form, n, float(k)) for k in (0, n)]
     if ends[0] is None or ends[1] is None:
         return None
     rises = ends[0].rises and ends[1].rises

@@ -360,6 +360,11 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     return RatioSum(ratios, no_ones, all_ones, derived.rises, derived.falls)
 
 
+def ratios_of_number(form: Confusion, n: int, k: float) -> RatioSum | None:
+    """The value as a sum of ratios where z has k of n ones; None if it is none. It is kept."""
+    return form.derived.get(("ratios", n, k), lambda: sum_of_ratios(form, n, np.array([k])))
+
+
 class DerivedRatios(NamedTuple):
     """The ratios whose sum the value is, and what holds for several k or blocks of k."""
 
