@@ -48,7 +48,7 @@ from fsmeu.trellis.chains import (
     Interval,
     ReferenceCounts,
 )
-from fsmeu.trellis.roundings import LEAST, BoundedValue
+from fsmeu.trellis.roundings import LEAST, BoundedArray, BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
@@ -93,8 +93,7 @@ class _Expected:
     mean: float  # E[ref]
     hits: Floats  # the greatest E[tp] of k ones, or more, (n + 1,)
     values: Floats  # ratios of expectations, (n + 1,)
-    degenerate: Floats  # what references without ones, and with nothing else, add, (n + 1,)
-    degenerate_errors: Floats  # bounds on the errors of that, (n + 1,)
+    degenerate: BoundedArray  # what references without ones, and with nothing else, add, (n + 1,)
 
 
 @np.errstate(divide="ignore", invalid="ignore")  # a D of 0 at the ends
@@ -103,14 +102,11 @@ def _expected(ratios: RatioByCount, chain: BinaryChain, marginals: Floats) -> _E
     mean = float(marginals.sum())
     off = 4 * chain.n * chain.step_error()  # of marginals, and of their sums
     hits = np.append(0.0, np.cumsum(np.sort(marginals)[::-1])) * (1.0 + off)
-    none, every = chain.degenerate
-    degenerate = none.value * ratios.no_ones + every.value * ratios.all_ones
-    errors = (none.error + 4 * UNIT * none.value) * np.abs(ratios.no_ones)
-    errors += (every.error + 4 * UNIT * every.value) * np.abs(ratios.all_ones)
+    degenerate = chain.degenerate.worth(ratios.no_ones, ratios.all_ones)
     tops = ratios.slope * hits + ratios.constant + ratios.of_ref * mean
     below = np.maximum(ratios.below + ratios.of_one * mean, ratios.least)
-    values = tops * below**-ratios.power + degenerate
-    return _Expected(mean, hits, values, degenerate, errors)
+    values = tops * below**-ratios.power + degenerate.values
+    return _Expected(mean, hits, values, degenerate)
 
 
 @np.errstate(divide="ignore", invalid="ignore")  # a D of 0 at the ends
@@ -125,8 +121,8 @@ def _coarse(ratios: RatioByCount, expected: _Expected, refs: Interval) -> _Coars
     inner = least**-ratios.power
     outer = greatest**-ratios.power
     hits = ratios.slope * expected.hits
-    upper = hits * inner + expected.degenerate
-    lower = hits * outer + expected.degenerate
+    upper = hits * inner + expected.degenerate.values
+    lower = hits * outer + expected.degenerate.values
     if ratios.constant.any() or ratios.of_ref.any():
         others_low = ratios.constant + ratios.of_ref * refs.low
         others_high = ratios.constant + ratios.of_ref * refs.high
@@ -134,7 +130,7 @@ def _coarse(ratios: RatioByCount, expected: _Expected, refs: Interval) -> _Coars
         under = np.minimum(others_low, others_high)
         upper += above * np.where(above > 0, inner, outer)
         lower += under * np.where(under > 0, outer, inner)
-    tail = 2 * refs.outside * ratios.most + expected.degenerate_errors
+    tail = 2 * refs.outside * ratios.most + expected.degenerate.errors
     tail[ratios.most == np.inf] = np.inf
     return _Coarse(upper + tail, lower - tail, least, greatest)
 
@@ -251,12 +247,12 @@ class _Search:
         greatest = self.coarse.greatest[ks] / segment.scale[ks]
         left_out[ks] = rule.remainders(self.coarse.least[ks] / segment.scale[ks], greatest)
         gain = ratios.slope * (segment.scale * centre) ** -power
-        offset = self.expected.degenerate.copy()
-        errors = self.expected.degenerate_errors.copy()
+        offset = self.expected.degenerate.values.copy()
+        errors = self.expected.degenerate.errors.copy()
         if ratios.constant[ks].any() or ratios.of_ref[ks].any():
             more = self._others(segment, shares, left_out)
-            offset[ks] += more.value
-            errors[ks] += more.error
+            offset[ks] += more.values
+            errors[ks] += more.errors
 
         def scores_at(k: int) -> Floats:
             scores: Floats = shares.scores(float(segment.offset[k])) * size[k]
@@ -286,7 +282,7 @@ class _Search:
             best_at,
         )  # fmt: skip
 
-    def _others(self, segment: _Segment, shares: TiltedShares, left_out: Floats) -> _Offsets:
+    def _others(self, segment: _Segment, shares: TiltedShares, left_out: Floats) -> BoundedArray:
         """E[(t_0 + t_2 ref) / D^a] for the numbers of a segment."""
         ratios = self.ratios
         ks = slice(segment.low, segment.high + 1)
@@ -304,20 +300,12 @@ class _Search:
             sizes = np.abs(constant) + np.abs(of_ref) * shares.totals[m]
             off = shares.log_errors[m] + 4 * UNIT * rule.nodes[m] * np.abs(segment.offset[ks])
             error += masses * (sizes * off + np.abs(of_ref) * shares.share_errors[m])
-        return _Offsets(value * scale, error * scale)
+        return BoundedArray(value * scale, error * scale)
 
 
 def _after(search: CountSearch, tries: int) -> Callable[[float, float], bool]:
     """What stops a search after so many tries."""
     return lambda lower, upper: len(search.tried) >= tries
-
-
-@dataclass(frozen=True, eq=False)
-class _Offsets:
-    """Values that do not depend on where the ones are, and bounds on their errors, (ks,) each."""
-
-    value: Floats
-    error: Floats
 
 
 def _greatest_sums(scores: Floats, low: int, high: int) -> Floats:

@@ -50,7 +50,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.confusion import Confusion, keeps_digits
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, ratios_of_number
-from fsmeu.trellis.roundings import LEAST, BoundedValue
+from fsmeu.trellis.roundings import LEAST, BoundedValue, DegenerateProbabilities
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
@@ -66,13 +66,6 @@ _SINGLE = 1e-37  # masses below it are lost in single precision
 _LEAST_VARIANCE = 1e-6  # with less, other nodes would find the same interval
 _GREATEST_TILT = 8.0  # of a one of y, for the lower tail: exp(-8 * 64) is above NO_MASS
 _GREATEST_LIFT = 3.0  # the same for the upper tail: exp(3 * 64) is a double
-
-
-class DegenerateProbabilities(NamedTuple):
-    """The probabilities of the references without ones, and with nothing else."""
-
-    no_ones: BoundedValue
-    all_ones: BoundedValue
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,22 +165,11 @@ def value_of_ratios(
 
     ``counts`` saves sweeps where they are known.
     """
-    estimates = [_RatioOfSums(ratio, z).expectation(z, chain, counts) for ratio in part.ratios]
-    estimates += degenerate_terms(part, chain)
-    value = sum(one.value for one in estimates)
-    error = sum(one.error for one in estimates) + len(estimates) * UNIT * abs(value)
-    return BoundedValue(value, error)
-
-
-def degenerate_terms(part: RatioSum, chain: BinaryChain) -> list[BoundedValue]:
-    """What the references without ones, and with nothing else, add; for one number of ones of z."""
-    pairs = zip(chain.degenerate, (part.no_ones, part.all_ones), strict=True)
-    return [
-        BoundedValue(one.value * float(more[0]), (one.error + 4 * UNIT) * abs(float(more[0])))
-        if more[0] and one.value
-        else BoundedValue(0.0, one.error * abs(float(more[0])))
-        for one, more in pairs
-    ]
+    added = chain.degenerate.worth(part.no_ones, part.all_ones)
+    total = BoundedValue(float(added.values[0]), float(added.errors[0]))
+    for ratio in part.ratios:
+        total = total.plus(_RatioOfSums(ratio, z).expectation(z, chain, counts))
+    return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ from fsmeu.losses.algebra.confusion import Confusion, keeps_digits
 from fsmeu.losses.algebra.ratio_family import RatioFamily
 from fsmeu.losses.algebra.ratios import Ratio, RatioSum, ratios_of_number
 from fsmeu.trellis.count_tables import RowValues
-from fsmeu.trellis.roundings import BoundedValue
+from fsmeu.trellis.roundings import BoundedValue, DegenerateProbabilities
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
@@ -268,7 +268,7 @@ class Labels:
         return logs / 3 + sqrt(logs * logs / 9 + 2 * variance * logs)
 
     @cached_property
-    def degenerate(self) -> tuple[BoundedValue, BoundedValue]:
+    def degenerate(self) -> DegenerateProbabilities:
         """The probabilities that no label is a one, and that all are."""
         from fsmeu.trellis.independent_kernels import LOG_UNITS, log_masses
 
@@ -277,7 +277,7 @@ class Labels:
             total = float(log_masses(self.items(flip), np.array([inf]))[0])
             chance = exp(total)
             chances.append(BoundedValue(chance, (LOG_UNITS * abs(total) + 4) * UNIT * chance))
-        return chances[0], chances[1]
+        return DegenerateProbabilities(*chances)
 
     def window(self, piece: Piece) -> tuple[Floats, Floats, Floats]:
         """E[D] of a piece, and ends between which D lies but for ``TAIL``, (ks,) each."""
@@ -391,15 +391,8 @@ def value_at(k: float, ratios: RatioSum, labels: Labels) -> BoundedValue:
                 add_piece(piece, wide_rule_of(piece), labels, again)
                 part = min(part, again, key=lambda one: float(one[1, 0]))
             out += part
-    _add_degenerate(ratios.no_ones, ratios.all_ones, labels, out)
+    out += labels.degenerate.worth(ratios.no_ones, ratios.all_ones)
     return BoundedValue(float(out[0, 0]), float(out[1, 0]))
-
-
-def _add_degenerate(no_ones: Floats, all_ones: Floats, labels: Labels, out: Floats) -> None:
-    """Adds what the value is more where y has no ones, or nothing else, to (2, ks)."""
-    for chance, more in zip(labels.degenerate, (no_ones, all_ones), strict=True):
-        out[0] += chance.value * more
-        out[1] += (chance.error + 4 * UNIT * chance.value) * np.abs(more)
 
 
 # -- all numbers of ones, short rows ---------------------------------------------------------------

@@ -34,7 +34,6 @@ from fsmeu.trellis.independent import (
 )
 from fsmeu.trellis.roundings import LEAST
 from fsmeu.trellis.rules import Rule
-from fsmeu.twofold import UNIT
 
 _CLOSE = 1e-10  # values whose bounds exceed the best by less than this part are not told apart
 _CHUNK = 1 << 21  # numbers of ones that are valued at once
@@ -172,9 +171,7 @@ def _degenerate_terms(
         if isfinite(greatest) and chance.value * greatest <= unseen:
             out[1] += chance.value * greatest + UNDERFLOW
             continue
-        more = family.degenerate[row]
-        error = chance.error + 4 * UNIT * chance.value
-        out = out + np.stack([chance.value * more, error * np.abs(more)])
+        out = out + np.stack(chance.times(family.degenerate[row]))
     return _DegenerateTerms(sign, out[0], out[1])
 
 

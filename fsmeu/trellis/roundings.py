@@ -11,6 +11,7 @@ from fsmeu.arrays import Floats
 from fsmeu.twofold import UNIT
 
 LEAST = float(np.finfo(np.float64).tiny)  # below it doubles lose digits, UNIT * LEAST each time
+_FEW = 4  # roundings of a product, and behind a factor that is a value of a file
 DIGITS = 1e-10  # an expectation whose error may be a greater part of it is looked at again
 
 
@@ -28,11 +29,44 @@ def least_error_of_sweep(n: int, behind: int) -> float:
     return relative_error(2 * (2 * n + behind))
 
 
+class BoundedArray(NamedTuple):
+    """Numbers, and bounds on their errors, (k,) each."""
+
+    values: Floats
+    errors: Floats
+
+    def plus(self, other: BoundedArray) -> BoundedArray:
+        """The sums, one by one."""
+        values = self.values + other.values
+        return BoundedArray(values, self.errors + other.errors + UNIT * np.abs(values))
+
+
 class BoundedValue(NamedTuple):
     """A number, and a bound on its error."""
 
     value: float
     error: float
+
+    def plus(self, other: BoundedValue) -> BoundedValue:
+        """The sum."""
+        value = self.value + other.value
+        return BoundedValue(value, self.error + other.error + UNIT * abs(value))
+
+    def times(self, factors: Floats) -> BoundedArray:
+        """The products with several numbers, (k,), that some roundings are behind."""
+        off = self.error + _FEW * UNIT * abs(self.value)
+        return BoundedArray(self.value * factors, off * np.abs(factors))
+
+
+class DegenerateProbabilities(NamedTuple):
+    """The probabilities of the references without ones, and with nothing else."""
+
+    no_ones: BoundedValue
+    all_ones: BoundedValue
+
+    def worth(self, no_ones: Floats, all_ones: Floats) -> BoundedArray:
+        """What these references add to values, given what each of them adds, (k,)."""
+        return self.no_ones.times(no_ones).plus(self.all_ones.times(all_ones))
 
 
 class BoundedValues(NamedTuple):
