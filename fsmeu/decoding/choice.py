@@ -30,6 +30,7 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.progress import Progress
+from fsmeu.trellis.roundings import BoundedValue
 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 
@@ -235,7 +236,8 @@ def _answers(
 def _decision(problem: Problem, labels: list[Label], answer: Answer, method: str) -> Decision:
     """The decision for an answer that has its value."""
     value = float(answer.value)  # type: ignore[arg-type]
-    bounds = bounds_of_best(problem.loss, problem.n, value, answer.exact, answer.gap)
+    reached = BoundedValue(value, answer.error)
+    bounds = bounds_of_best(problem.loss, problem.n, reached, answer.exact, answer.gap)
     if problem.keep is not None:  # the value is only that of what was kept
         bounds = Bounds(*problem.loss.value_range(problem.n))
     return Decision(

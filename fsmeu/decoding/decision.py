@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fsmeu.errors import InputError, shorten, visible
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.protocol import Loss
+from fsmeu.trellis.roundings import BoundedValue
 
 PRECISION = 1e-9
 """What is claimed to be best is so up to this part of its scale."""
@@ -80,17 +81,20 @@ class Bounds(NamedTuple):
     upper: float
 
 
-def bounds_of_best(loss: Loss, n: int, value: float, exact: bool, gap: float = math.inf) -> Bounds:
+def bounds_of_best(
+    loss: Loss, n: int, reached: BoundedValue, exact: bool, gap: float = math.inf
+) -> Bounds:
     """Bounds of the best expected value, given the value that was reached.
 
     Args:
         loss: the loss or utility.
         n: the number of labels.
-        value: what was reached, known up to ``PRECISION`` of it.
+        reached: the value; its error is at least taken to be ``PRECISION`` of it.
         exact: whether nothing is better beyond rounding.
         gap: nothing is better by more than this; infinite where that is not known.
     """
-    reach = PRECISION * abs(value)
+    value = reached.value
+    reach = max(PRECISION * abs(value), reached.error if reached.error < math.inf else 0.0)
     better = reach + (gap if gap < math.inf else 0.0)
     is_utility = loss.kind == "utility"
     if not exact and gap == math.inf:

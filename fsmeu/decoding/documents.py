@@ -44,6 +44,8 @@ def _by_lanes(problem: Problem) -> Answer | str:
             return str(trellis.error)
         group = LaneGroup(trellis, arc_weights_many([problem.model]))
         totals = totals_problem(problem.loss, problem.n, [group])
+        if totals is None:
+            return "what references count must not be so much"
         if totals.escaped > ESCAPED:
             continue
         found = best_by_lanes(totals)

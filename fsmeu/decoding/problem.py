@@ -43,7 +43,7 @@ from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.layer_step import LayerStep, Steps, steps_of
-from fsmeu.trellis.roundings import LEAST
+from fsmeu.trellis.roundings import LEAST, BoundedValue
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
@@ -351,35 +351,36 @@ def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> li
     """
     by_row = {row: answer for row, answer in enumerate(answers) if isinstance(answer, Answer)}
     unknown = [row for row, answer in by_row.items() if not answer.exact or answer.value is None]
-    values = dict[int, float]()
+    values = dict[int, BoundedValue]()
     if len(unknown) > 1:
         with suppress(FsmeuError):  # then one by one, and the error is that of one
             queries = [problems[row].query(by_row[row].indices) for row in unknown]
-            values = dict(zip(unknown, values_and_errors(queries)[0].tolist(), strict=True))
+            pairs = values_and_errors(queries).T.tolist()
+            values = {row: BoundedValue(*pair) for row, pair in zip(unknown, pairs, strict=True)}
     done = {
         row: _with_value(problems[row], answer, values.get(row)) for row, answer in by_row.items()
     }
     return [done.get(row, answer) for row, answer in enumerate(answers)]
 
 
-def _with_value(problem: Problem, answer: Answer, again: float | None) -> Answer:
+def _with_value(problem: Problem, answer: Answer, again: BoundedValue | None) -> Answer:
     """The answer with the value ``again``, computed now where it is None and not known well."""
     claim = answer.exact and answer.value is not None
     if again is None and not (claim and answer.error <= PRECISION * abs(answer.value or 0.0)):
         limit = problem.cheap_states if claim else None
         try:
-            again = expectation_of(
-                problem.query(answer.indices), ExpectOptions(max_states=limit)
-            ).value
+            found = expectation_of(problem.query(answer.indices), ExpectOptions(max_states=limit))
+            error = max(found.upper - found.value, found.value - found.lower)
+            again = BoundedValue(found.value, error)
         except SizeLimitError:
             if not claim:
                 raise
     if again is not None:
-        off = abs((answer.value or 0.0) - again) if claim else 0.0
-        if off > PRECISION * abs(again) and off > PRECISION * _step(problem, answer.indices):
+        off = abs((answer.value or 0.0) - again.value) if claim else 0.0
+        if off > PRECISION * abs(again.value) and off > PRECISION * _step(problem, answer.indices):
             why = f"{answer.why}; but {HIDDEN}"
             answer = replace(answer, exact=False, why=why, gap=math.inf)
-        answer = replace(answer, value=again)
+        answer = replace(answer, value=again.value, error=again.error)
     return _in_range(problem, answer, known=again is not None)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from fsmeu.arrays import Ints
 from fsmeu.decoding.choice import Options, decide
-from fsmeu.decoding.decision import Decision, bounds_of_best
+from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.problem import Problem
 from fsmeu.fst.constraint import all_but, constraint_layers, intersection
 
@@ -50,12 +50,11 @@ def _in_order(problem: Problem, found: Sequence[Decision]) -> list[Decision]:
     for row, (decision, own) in enumerate(zip(found, ranked, strict=True)):
         exact = exact and decision.exact
         if problem.keep is None:
-            reached = bounds_of_best(problem.loss, problem.n, own.value, exact=True)
             if sign > 0:
-                lower = reached.lower
+                lower = own.lower
                 upper = max(lower, min(upper, decision.upper))
             else:
-                upper = reached.upper
+                upper = own.upper
                 lower = min(upper, max(lower, decision.lower))
         why = own.why if row == 0 else f"the best of all but {row}: {own.why}"
         results.append(replace(own, lower=lower, upper=upper, exact=exact, why=why))

@@ -228,7 +228,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
         groups = corpus.groups_at(cap) if cap is not None else corpus.groups
         lanes = [LaneGroup(group.trellis, group.weights) for group in groups]
         problem = totals_problem(loss, corpus.n, lanes)
-        if problem.most_counted < FEW_COUNTED:
+        if problem is None or problem.most_counted < FEW_COUNTED:
             return
         if problem.escaped <= ESCAPED:
             yield CorpusTotals(groups, problem)

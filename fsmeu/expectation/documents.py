@@ -47,7 +47,7 @@ def _document_problem(query: Query, most_escaped: float) -> TotalsProblem | None
         if cap is None or not trellis.reaches_cap(query.z):
             group = LaneGroup(trellis, arc_weights_many([query.model]))
             problem = totals_problem(query.loss, query.n, [group])
-            if problem.escaped <= most_escaped:
+            if problem is None or problem.escaped <= most_escaped:
                 return problem
     return None
 

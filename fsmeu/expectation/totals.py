@@ -49,7 +49,7 @@ _EPS = 1e-14  # the part of a value that a rule is meant to leave out
 # that rows of lanes need not be padded to, and the parts of a range by which it is made wider on
 # both sides for that.
 _TRIED = ((4, 1.0), (4, 0.5), (8, 1.0), (8, 0.5), (8, 0.25), (8, 0.1))
-_MOST_TOTALS = 1 << 26  # of hypotheses' counts that are looked at
+_MOST_TOTALS = 1 << 26  # of counts of hypotheses, or of references, that are looked at
 _TINY = 1e-300  # stands for a denominator of 0, which has no mass
 
 
@@ -100,12 +100,16 @@ class TotalsProblem:
         return sum(group.size * group.greatest for group in self.groups)
 
 
-def totals_problem(loss: Loss, n: int, groups: Sequence[LaneGroup]) -> TotalsProblem:
-    """Sentences of a total length n whose loss splits by tape, to be decided for their totals."""
+def totals_problem(loss: Loss, n: int, groups: Sequence[LaneGroup]) -> TotalsProblem | None:
+    """Sentences of a total length n whose loss splits by tape, to be decided for their totals.
+
+    None where references may count too much.
+    """
     form = groups[0].trellis.tapes.form if groups else loss.split
     assert form is not None
     sign = 1.0 if loss.kind == "utility" else -1.0
-    return TotalsProblem(form, n, sign, max(map(abs, loss.value_range(n))), groups)
+    problem = TotalsProblem(form, n, sign, max(map(abs, loss.value_range(n))), groups)
+    return problem if problem.most_counted <= _MOST_TOTALS else None
 
 
 def unmet_by_totals(loss: Loss, n: int) -> str | None:

@@ -497,3 +497,20 @@ def test_a_likely_total_that_no_hypothesis_has(text, constraint, monkeypatch):
     best = fsmeu.decode(loss, model, method="exhaustive", constraint=constraint)
     assert found.value == pytest.approx(best.value, rel=1e-12)
     assert found.lower <= best.value <= found.upper
+
+
+def test_references_that_count_very_much():
+    """Powers of exp(-x) for all that references count would take petabytes."""
+    text = """loss f
+    labels 0 1
+    count tp when z == 1 and y == 1
+    count hyp when z == 1
+    count ref by (if y == 1 then 1e15 else 1)
+    value tp / (hyp + ref) or 0 when hyp + ref == 0
+    range 0 .. 1
+    """
+    loss = fsmeu.loads(text)
+    model = Markov([0.5, 0.5], [[0.3, 0.7], [0.6, 0.4]], n=4)
+    with pytest.raises(RefusalError, match="not be so much"):
+        fsmeu.decode(loss, model, method="lanes")
+    assert fsmeu.expect(loss, [1, 0, 1, 0], model).value < 1e-15

@@ -24,7 +24,7 @@ from tests.explore.trial import run_check
 from tests.strategies import LossCase
 from tests.support.kernels import kernels_that_run
 from tests.support.nightly import every_third, mostly_nightly
-from tests.support.thresholds import lowered_thresholds
+from tests.support.thresholds import LENGTHS, lowered_thresholds
 
 RANKED = {"ratios", "ranking"}
 SUMS = {"additive", "counting"}
@@ -263,3 +263,41 @@ def test_expectations_of_ratios_that_are_no_numbers():
         assert found.value == pytest.approx(best.value, rel=1e-12)
         with pytest.raises(RefusalError, match="doubles hold"):
             fsmeu.decode(loss, p, method="ratios")
+
+
+ZERO_BELOW = """utility f
+labels 0 1
+count hyp when z == 1
+count ref when y == 1
+value 1 / ((hyp - 1) * (hyp - 1) + n - ref) or 1 when (hyp - 1) * (hyp - 1) + n - ref == 0
+range 0 .. 1
+"""
+
+
+@pytest.mark.parametrize("n", [3, 40, 2000])
+@pytest.mark.parametrize("method", ["ratios", "chain_ratios"])
+def test_a_denominator_that_is_0_for_one_number_of_ones(n, method):
+    """Where y has nothing but ones; the numerator is 1 there, so that it is no sum of ratios."""
+    loss = fsmeu.loads(ZERO_BELOW)
+    p = np.full(n, 0.5)
+    model = fsmeu.models.Markov([0.5, 0.5], [[0.3, 0.7], [0.6, 0.4]], n=n)
+    with lowered_thresholds(LENGTHS), pytest.raises(RefusalError, match="ratios of counts"):
+        fsmeu.decode(loss, p if method == "ratios" else model, method=method)
+    if n == 3:
+        best = fsmeu.decode(loss, p, method="exhaustive")
+        assert fsmeu.decode(loss, p).value == pytest.approx(best.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["auto", "ranking", "exhaustive"])
+def test_bounds_hold_what_values_lose_to_rounding(method):
+    """All values are 0, as labels are independent and alike; doubles miss it by 3e-17."""
+    text = """loss f
+    labels 0 1
+    count tp when z == 1 and y == 1
+    count hyp when z == 1
+    count ref when y == 1
+    value (hyp - tp) * (ref - tp) - tp * (n - hyp - ref + tp)
+    """
+    found = fsmeu.decode(fsmeu.loads(text), [0.616909777630732] * 3, method=method)
+    assert found.lower <= 0 <= found.upper
+    assert found.upper - found.lower < 1e-12

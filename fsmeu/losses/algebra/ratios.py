@@ -415,6 +415,10 @@ def _bounds(places: CountPolytope, n: int, part: Part) -> RatioBounds:
     if faults.any():
         places.refine(faults)
         raise NoFormError
+    is_zero = below.high <= 0  # where D is 0 for all of a block, N must be: it has a degree below 3
+    for k in (places.ks.low, (places.ks.low + places.ks.high) / 2, places.ks.high):
+        if is_zero.any() and (ends.values(part.top.at(known(k)), known(k)).low[is_zero] != 0).any():
+            raise NoFormError
     tops = places.values(part.top)[0].size
     size = np.concatenate([tops, ends.values(part.top.at(places.ks), places.ks).size])
     low = np.concatenate([values.low, below.low])
