@@ -14,11 +14,11 @@ best E[T] by total excludes all k that are far: E[T / (v + S)^a] is at most E[T]
 being the least S but for a stated probability, and h the greatest (``trellis/lanes.py``). The first
 node x bounds E[T], as that is at most exp(x h) E[T exp(-x S)].
 
-Best sums by count are those of tables; sums of one sentence are bounded at prices before
-(``prices.py``), so that tables have near counts alone, those of several sentences are added up
-(``hulls.py``). Most totals are excluded by the scores at the likeliest k
-(``other_totals.py``). Others are bounded by chords: with m = E[S] about and u = 1 / (v + m), the
-function E[T (1 + u (S - m))^-a] is convex in u; see ``count_search``.
+Best sums by count come from tables; those of several sentences are added up (``hulls.py``). A table
+of one sentence has counts about one alone, as prices bound the sums of all others (``prices.py``).
+Most totals are excluded by the scores at the likeliest k (``other_totals.py``). Others are bounded
+by chords: with m = E[S] about and u = 1 / (v + m), E[T (1 + u (S - m))^-a] is convex in u; see
+``count_search``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.other_totals import JointCounts, values_by_one
-from fsmeu.decoding.prices import ENDS, CountsAsked, PricedSums, priced_sums
+from fsmeu.decoding.prices import CountsAsked, PricedSums, priced_sums
 from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, plain_factors, swept_at, tilt_of
 from fsmeu.expectation.totals import (
     RatioByTotal,
@@ -62,8 +62,8 @@ WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
     "expectations are generating functions at a few nodes whose remainders are bounded"
 )
-FEWEST_BESIDE = 16  # totals on either side of the likeliest whose sums are found at first,
-PART_BESIDE = 48  # and one more for so many labels
+FEWEST_BESIDE = 12  # totals on either side of one whose sums are found with it,
+PART_BESIDE = 64  # and one more for so many labels
 _CLOSE = 1e-10  # the part of a value that an upper bound may be above it
 
 
@@ -93,10 +93,9 @@ class _Near(NamedTuple):
     last: int
     likeliest: int
 
-    def about(self, reach: int) -> _Near:
-        """Those of them that are so close to the likeliest."""
-        first = max(self.first, self.likeliest - reach)
-        return self._replace(first=first, last=min(self.last, self.likeliest + reach))
+    def about(self, k: int, reach: int) -> _Near:
+        """Those of them that are so close to one of them, which is the likeliest then."""
+        return _Near(max(self.first, k - reach), min(self.last, k + reach), k)
 
 
 class _Paths(NamedTuple):
@@ -351,7 +350,10 @@ class _Lanes:
         self.swept = swept
         self.expected = np.maximum(expected, 0.0)
         self.near = near
-        self.band = near  # the totals of one sentence whose sums are found
+        # How far from a total other totals of one sentence are whose sums are found with it.
+        self.reach = FEWEST_BESIDE + search.problem.n // PART_BESIDE
+        if search.one is None:
+            self.reach = len(search.ratio.v)
         logs = np.concatenate([part.logs for part in swept])  # (sentences, lanes)
         self.logs = np.array([math.fsum(column) for column in logs.T])
         # E[|T| exp(-x S)] / G of a sentence is at most E|T| times this, (lanes,).
@@ -377,18 +379,25 @@ class _Lanes:
         return [masses * np.exp(-part.logs) for part in self.swept]
 
     def sums_at(self, k: int) -> Floats:
-        """The greatest sums of scores at a total, by total."""
+        """The greatest sums of scores at a total, by total; of others, bounds on them."""
         owner = self.owner
         factors = self.factors(k)
         if owner.sentences == 1:
-            sums, labels = owner._best(self.swept, factors, np.array([k]), self.band)[0]
+            near = self.near.about(k, self.reach)
+            sums, labels = owner._best(self.swept, factors, np.array([k]), near)[0]
             self.paths[k] = _Paths(float(sums[0, k]), [labels[0]])
             tables = [sums[0]]
         else:
             tables = owner._tables(self.swept, factors)
         best, self.found[k], off = best_sums(tables)
         lacking = max(0, len(owner.ratio.v) - len(best))
-        return np.append(best, np.full(lacking, -np.inf)) + off
+        best = np.append(best, np.full(lacking, -np.inf)) + off
+        if owner.one is None:
+            return best
+        ask = CountsAsked(near.first, near.last, best, self.greatest(k))
+        bounds = owner.one.bounds_beside(self.swept[0].scores, factors[0], ask)
+        bounds[near.first : near.last + 1] = best[near.first : near.last + 1]
+        return bounds
 
     def bound_ends(self, search: CountSearch) -> None:
         """Tries the least and the greatest total; or bounds their sums, best near the likeliest."""
@@ -431,49 +440,26 @@ class _Lanes:
         )
 
     def exclude_far(self, search: CountSearch) -> Floats:
-        """Bounds on values by total, (k,), by the scores at the likeliest; excludes what is low.
-
-        Of one sentence, sums are found for totals about the likeliest, and bounded for others, as
-        long as that excludes the others.
-        """
-        reach = FEWEST_BESIDE + self.owner.problem.n // PART_BESIDE
-        while True:
-            if self.owner.one is not None:
-                self.band = self.near.about(reach)
-                search.tried.clear()
-            bounds = self._values_by_one(search)
-            level = search.value(search.first)
-            near = search.low + np.flatnonzero(bounds[search.low : search.high + 1] >= level)
-            low = min(search.first, int(near[0]))
-            high = max(search.first, int(near[-1]))
-            if self.band.first <= low and high <= self.band.last:
-                search.low = low
-                search.high = high
-                return bounds
-            reach = 4 * reach + 1
-
-    def _values_by_one(self, search: CountSearch) -> Floats:
-        """Bounds on values by total, (k,), by the scores at the one that seems best."""
+        """Bounds on values by total, (k,), by the scores at the likeliest; excludes what is low."""
         owner = self.owner
         k = self._likeliest(search)
         over = self.over_at(k, np.arange(len(owner.ratio.v)))
         most = max(group.greatest for group in owner.problem.groups)
         joint = JointCounts(self.expected, owner.problem.greatest, most, owner.problem.n)
-        sums = search.sums(k)
-        if owner.one is not None and self.band != self.near:
-            ask = CountsAsked(self.band.first, self.band.last, sums, self.greatest(k))
-            beyond = owner.one.bounds_between(self.swept[0].scores, self.factors(k)[0], ask, ENDS)
-            sums = np.where(np.isfinite(sums), sums, beyond)
-        bounds = values_by_one(owner.ratio, joint, k, (sums + over) / self.scale[k])
-        return bounds + owner.ratio.offset_error + owner.problem.escaped
+        bounds = values_by_one(owner.ratio, joint, k, (search.sums(k) + over) / self.scale[k])
+        bounds += owner.ratio.offset_error + owner.problem.escaped
+        near = np.flatnonzero(bounds[search.low : search.high + 1] >= search.value(k))
+        search.high = max(k, search.low + int(near[-1]))
+        search.low = min(k, search.low + int(near[0]))
+        return bounds
 
     def _likeliest(self, search: CountSearch) -> int:
         """The total that seems best by the scores at the one that seemed so before."""
-        near = slice(self.band.first, self.band.last + 1)
+        near = self.near.about(self.near.likeliest, self.reach)
         ratio = self.owner.ratio
         worth = ratio.gain * self.owner.centre**-ratio.power
         values = worth * search.sums(self.near.likeliest) + ratio.offset
-        search.first = near.start + int(np.argmax(values[near]))
+        search.first = near.first + int(np.argmax(values[near.first : near.last + 1]))
         return search.first
 
     def greatest(self, k: int) -> float:

@@ -24,7 +24,7 @@ from fsmeu.trellis.z_tables import COUNTED
 _MOST_LINES = 12  # pairs of prices that are tried to find the best of all counts
 _ASIDE = 0.04  # the part of a price by which those differ that tell how fast counts fall
 _BETWEEN = (0.1, 0.7)  # where bounds are close between two counts, of which the first is nearer
-ENDS = (0.0, 1.0)  # where they are at both
+_FARTHER = (0.0, 0.1, 0.4)  # parts of a price by which those for farther counts differ
 
 
 class CountsAsked(NamedTuple):
@@ -34,6 +34,15 @@ class CountsAsked(NamedTuple):
     far: int
     like: Floats  # sums by count, (k,), of scores that are about the same
     size: float  # a bound on sums of scores, signs aside
+
+    def prices(self, parts: tuple[float, float]) -> tuple[float, float]:
+        """Prices at which best paths have counts that are such parts of the way between them."""
+        counts = np.flatnonzero(np.isfinite(self.like))
+        if len(counts) < 2:
+            return 0.0, 0.0
+        places = [self.near + part * (self.far - self.near) for part in parts]
+        prices = np.interp(places, counts, np.gradient(self.like[counts], counts))
+        return float(prices[0]), float(prices[1])
 
 
 class _Filled(NamedTuple):
@@ -125,27 +134,30 @@ class PricedSums:
         self.likeliest = near.start + int(np.argmax((worth * bounds + offset)[near]))
         return bounds
 
-    def bounds_between(
-        self,
-        scores: Scores,
-        factors: Floats,
-        ask: CountsAsked,
-        parts: tuple[float, float] = _BETWEEN,
-    ) -> Floats:
-        """Bounds on the sums of scores by count, (k,), by one pass at two prices.
+    def bounds_between(self, scores: Scores, factors: Floats, ask: CountsAsked) -> Floats:
+        """Bounds on the sums of scores by count, (k,), close between two counts, by one pass.
 
         Args:
             scores: scores of the steps.
             factors: what their lanes are multiplied by, (1, lanes).
-            ask: two counts.
-            parts: the parts of the way from one to the other near which bounds are close.
+            ask: the counts; bounds are closest near the first.
         """
-        counts = np.flatnonzero(np.isfinite(ask.like))
-        slopes = np.gradient(ask.like[counts], counts) if len(counts) > 1 else np.zeros(1)
-        places = [ask.near + part * (ask.far - ask.near) for part in parts]
-        prices = np.interp(places, counts if len(counts) > 1 else [0], slopes)
         self._set_steps(scores, factors[0])
-        return self._bounds(self._at_prices(float(prices.min()), float(prices.max())), ask.size)
+        return self._bounds(self._at_prices(*ask.prices(_BETWEEN)), ask.size)
+
+    def bounds_beside(self, scores: Scores, factors: Floats, ask: CountsAsked) -> Floats:
+        """Bounds on the sums of scores by count, (k,), of fewer and of more than two counts.
+
+        Args:
+            scores: scores of the steps.
+            factors: what their lanes are multiplied by, (1, lanes).
+            ask: the counts.
+        """
+        self._set_steps(scores, factors[0])
+        dear, cheap = ask.prices((0.0, 1.0))
+        scale = max(abs(dear), abs(cheap), ask.size / len(self.ks))
+        lines = [self._at_prices(cheap - x * scale, dear + x * scale) for x in _FARTHER]
+        return self._bounds(np.concatenate(lines), ask.size)
 
     def _set_steps(self, scores: Scores, factors: Floats) -> None:
         """Fills the scores of steps, whose lanes are multiplied by factors; unless they are it."""

@@ -62,6 +62,21 @@ def test_best_fscore_of_ten_thousand_rows(n, seconds):
     assert within(title, run, seconds, 2)
 
 
+@pytest.mark.parametrize(("n", "seconds"), [(100, 0.5), (300, 1.5), (1000, 4)])
+def test_expected_fscore_of_a_thousand_rows(n, seconds):
+    """By counts up to 1,000 labels: rules, and lanes, take longer there."""
+    random = np.random.default_rng(3)
+    rows, loss = random.beta(1, 3, (1000, n)), fsmeu.load("fscore")
+    zs = (rows > 0.3).astype(int)
+    fsmeu.expect_many(loss, zs[:4], rows[:4])
+    title = f"expect_many, F1, 1,000 rows of {n:,}"
+    run = apart(title, lambda: fsmeu.expect_many(loss, zs, rows).values, seconds)
+    ones = zs.sum(axis=1)
+    means = 2 * (rows * zs).sum(axis=1) / (ones + rows.sum(axis=1))  # without variance
+    np.testing.assert_allclose(run.result, means, rtol=0.1)
+    assert within(title, run, seconds)
+
+
 @pytest.mark.parametrize(
     ("name", "params"),
     [

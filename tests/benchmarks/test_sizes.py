@@ -16,6 +16,7 @@ import fsmeu
 from fsmeu.models import Markov, from_potentials
 from tests.benchmarks import conll2000
 from tests.benchmarks.measure import apart, compare, record, seconds, within
+from tests.benchmarks.measure import seconds as in_seconds
 from tests.benchmarks.plain_chunks import conditionals, decide, expected
 
 
@@ -103,6 +104,40 @@ def test_long_sentence():
     taken, value = run.result
     assert value == pytest.approx(decide(*conditionals(model), loss.labels)[1], rel=1e-10)
     assert within(title, replace(run, seconds=taken), 1.0)
+
+
+DOCUMENTS = {
+    "BIO, 23 tags": fsmeu.load("chunk_fscore", types=conll2000.TYPES),
+    "IOBES, 21 tags": fsmeu.load("chunk_fscore_iobes", types=conll2000.TYPES[:5]),
+}
+
+
+@pytest.mark.parametrize("tags", DOCUMENTS)
+@pytest.mark.parametrize("scale", [1, 3])
+@pytest.mark.parametrize(("n", "seconds"), [(200, 0.05), (512, 0.1), (2000, 0.5), (5000, 1.5)])
+def test_documents(tags, scale, n, seconds):
+    """The best chunk F1, and the expected one, of documents; the second call of each."""
+    loss = DOCUMENTS[tags]
+    models = [field(n, len(loss.labels), loss.labels, seed, scale) for seed in (0, 1)]
+
+    def calls():
+        made = [fsmeu.decode(loss, model) for model in models]
+        timed = in_seconds(lambda: fsmeu.decode(loss, models[0]), 2)
+        z = made[0].labels
+        found = fsmeu.expect(loss, z, models[0])
+        valued = in_seconds(lambda: fsmeu.expect(loss, z, models[0]), 2)
+        return all(one.exact for one in made), made[0].value, found.value, timed, valued
+
+    title = f"chunk F1, {tags}, potentials x {scale}, n = {n:,}"
+    run = apart(title, calls, 8 * seconds)
+    exact, value, again, timed, valued = run.result
+    assert exact
+    assert value == pytest.approx(again, rel=1e-9)
+    held = [
+        within(f"decode, {title}", replace(run, seconds=timed), seconds),
+        record(f"expect, {title}: the limit | ours", seconds, valued, at_most=1),
+    ]
+    assert all(held)
 
 
 # -- CoNLL-2000 -----------------------------------------------------------------------------------

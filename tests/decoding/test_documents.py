@@ -138,7 +138,7 @@ def test_ages_that_reach_the_cap(caps, stay, monkeypatch):
 @pytest.mark.parametrize("given", GIVEN)
 @pytest.mark.thirds
 def test_few_counts_decide_as_all_do(kind, given, monkeypatch):
-    """Whatever the model; with a constraint or without one; also if there are too few at first."""
+    """Whatever the model; with a constraint or without one; sums of others are bounds."""
     model = MODELS[kind](np.random.default_rng(len(kind)))
     loss = f1(**given)
     for options in ({}, {"constraint": fsmeu.constraints.bio()}):
@@ -175,6 +175,8 @@ def test_sums_at_prices(seed, n):
         low, high = sorted(random.integers(len(table), size=2).tolist())
         between = priced.bounds_between(scores, ones, CountsAsked(low, high, table, size))
         assert (between >= table - 1e-12).all()
+        beside = priced.bounds_beside(scores, ones, CountsAsked(low, high, table, size))
+        assert (beside >= table - 1e-12).all()
     some = trellis.workspace.all_counts(n, high, low)
     sums, labels = trellis.best(scores, ones, n, np.array([high]), some)
     assert (sums[0, :low] == -np.inf).all()

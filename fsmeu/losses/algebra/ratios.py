@@ -415,7 +415,7 @@ def _bounds(places: CountPolytope, n: int, part: Part) -> RatioBounds:
     if faults.any():
         places.refine(faults)
         raise NoFormError
-    is_zero = below.high <= 0  # where D is 0 for all of a block, N must be: it has a degree below 3
+    is_zero = below.high <= 0  # where D is 0 for all of a block, N is looked at at three k
     for k in (places.ks.low, (places.ks.low + places.ks.high) / 2, places.ks.high):
         if is_zero.any() and (ends.values(part.top.at(known(k)), known(k)).low[is_zero] != 0).any():
             raise NoFormError
