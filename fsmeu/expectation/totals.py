@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.ratios import ratio_of_totals
+from fsmeu.losses.algebra.count_ratio import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss
 from fsmeu.trellis.lanes import (
