@@ -53,6 +53,7 @@ from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
 _FEW_TRIES = 12  # numbers of ones that are tried by a rule of the best of them: mostly three
+_PAIRWISE = 64  # roundings behind a sum that numpy adds up in pairs, and a product
 _ROW = 1024  # scores that are added up one by one; sums of these are added then
 
 _WHY = (
@@ -169,11 +170,23 @@ def _segments(ratios: RatioByCount, values: Floats, near: Bools) -> Iterator[_Se
         yield _Segment(int(ks[0]), int(ks[-1]), first, scale, offset, label)
 
 
+class _Valued(NamedTuple):
+    """A sequence with its value."""
+
+    z: Ints
+    value: BoundedValue
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether no sweep need find its value again."""
+        return self.value.error <= chains.PROMISED * abs(self.value.value)
+
+
 @dataclass(frozen=True, eq=False)
 class _Candidate:
     """The best of a segment, and a bound on the values of all of it."""
 
-    z: Ints
+    best: _Valued
     upper: float
     tried: int
 
@@ -243,14 +256,13 @@ class _Search:
         u = 1.0 / centre
         size = centre**power
         ks = slice(segment.low, segment.high + 1)
-        left_out = np.zeros(n + 1)
-        greatest = self.coarse.greatest[ks] / segment.scale[ks]
-        left_out[ks] = rule.remainders(self.coarse.least[ks] / segment.scale[ks], greatest)
+        low = self.coarse.least / segment.scale
+        high = self.coarse.greatest / segment.scale
         gain = ratios.slope * (segment.scale * centre) ** -power
         offset = self.expected.degenerate.values.copy()
         errors = self.expected.degenerate.errors.copy()
         if ratios.constant[ks].any() or ratios.of_ref[ks].any():
-            more = self._others(segment, shares, left_out)
+            more = self._others(segment, shares, rule.remainders(low[ks], high[ks]))
             offset[ks] += more.values
             errors[ks] += more.errors
 
@@ -263,18 +275,27 @@ class _Search:
             part = 2.0 * rule.off + (2 * _ROW + n // _ROW) * UNIT
             return _greatest_sums(scores_at(k), segment.low, segment.high) * (1.0 + part)
 
-        def best_at(k: int) -> Ints:
-            return ranked(np.argpartition(-scores_at(k), k - 1), k)
-
         @cache
         def rounding_at(k: int) -> float:
             return shares.error(float(segment.offset[k]))
 
         def over_at(k: int, at: Ints) -> Floats:
-            rest = self.expected.hits[at] * left_out[k] if rule.is_one_sided else 0.0
+            rest = 0.0
+            if rule.is_one_sided:
+                rest = self.expected.hits[at] * float(rule.remainder(low[k], high[k]))
             tail = 3.0 * self.refs.outside * at * (ratios.least / segment.scale[k]) ** -power
             slack: Floats = (rest + tail + rounding_at(k)) * size[k]
             return slack
+
+        def best_at(k: int) -> _Valued:
+            scores = scores_at(k)
+            z = ranked(np.argpartition(-scores, k - 1), k)
+            total = float(scores[z == 1].sum())
+            off = (2.0 * rule.off + (_PAIRWISE + 2 * len(rule.nodes)) * UNIT) * total
+            off += float(over_at(k, np.array([k]))[0])
+            value = float(gain[k] * total + offset[k])
+            error = float(gain[k] * off + errors[k]) + 4 * UNIT * abs(value)
+            return _Valued(z, BoundedValue(ratios.sign * value, error))
 
         first = min(max(segment.first, segment.low), segment.high)
         return CountSearch(
@@ -290,7 +311,7 @@ class _Search:
         constant = ratios.constant[ks]
         of_ref = ratios.of_ref[ks]
         value = np.zeros(len(scale))
-        error = (np.abs(constant) + np.abs(of_ref) * self.expected.mean * (1 + 1e-6)) * left_out[ks]
+        error = (np.abs(constant) + np.abs(of_ref) * self.expected.mean * (1 + 1e-6)) * left_out
         error += self.refs.outside * 3.0 * ratios.most[ks] / scale
         rule = shares.rule
         for m in range(len(rule.nodes)):
@@ -365,8 +386,10 @@ def _decided(problem: Problem) -> Answer | str:
     best = [one for one in found if one is not None]
     if len(best) < len(found):
         return _NO_ROOM
-    # What is below a value that is reached need not be valued.
-    candidates += [_valued(problem, one.z, search, counts) for one in best if one.upper >= lower]
+    for one in best:
+        if one.upper >= lower:  # what is below a value that is reached need not be valued
+            again = one.best if one.best.is_precise else None
+            candidates.append(again or _valued(problem, one.best.z, search, counts))
     bounds = [problem.sign * one.value.value for one in candidates]
     bounds.append(max([far, *(one.upper for one in best)]))
     errors = np.array([*(one.value.error for one in candidates), 0.0])
@@ -377,13 +400,6 @@ def _decided(problem: Problem) -> Answer | str:
     unproven = Answer(answer.z, False, why, n + 1, answer.value.value, answer.value.error)
     gap = optimality_gap(np.array(bounds), errors, row)
     return certify(problem, unproven, gap, "bounds reach beyond its value")
-
-
-class _Valued(NamedTuple):
-    """A sequence with its value."""
-
-    z: Ints
-    value: BoundedValue
 
 
 def _valued(problem: Problem, z: Ints, search: _Search, counts: ReferenceCounts) -> _Valued:

@@ -103,12 +103,12 @@ def chain_of(first: Floats, steps: Floats, roundings: int = 0) -> BinaryChain:
         table[i, : 2**i] = first.reshape(2**i, 2, -1).sum(axis=2)
     sums = table[:, :, 0] + table[:, :, 1]
     sums[sums == 0] = 1.0  # states that are not reached have no steps
-    for label in (0, 1):
-        table[:, :, label] /= sums
+    table /= sums[:, :, None]
     n = len(table)
     behind = (roundings + 2 * states * order) / n
-    place = np.arange(n)
-    ones = table[place, 2 ** np.minimum(place, order) - 1]
+    ones = table[:, states - 1].copy()
+    for i in range(order):
+        ones[i] = table[i, 2**i - 1]
     zeros = table[:, 0]
     degenerate = DegenerateProbabilities(
         _product(zeros[:, 0], zeros[:, 1], behind), _product(ones[:, 1], ones[:, 0], behind)
