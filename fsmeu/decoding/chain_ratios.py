@@ -17,7 +17,7 @@ stand apart: they are bounded, and valued by themselves where that does not excl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -26,7 +26,7 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.count_ratio import RatioByCount, ratio_by_count
-from fsmeu.decoding.count_search import MOST_TRIES, CountSearch, branch_and_bound, chords
+from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.decision import PRECISION
 from fsmeu.decoding.problem import (
     Answer,
@@ -49,10 +49,11 @@ from fsmeu.trellis.chains import (
     ReferenceCounts,
 )
 from fsmeu.trellis.roundings import LEAST, BoundedArray, BoundedValue
-from fsmeu.trellis.rules import Rule, rule_for, wide_rule
+from fsmeu.trellis.rules import Rule, rule_for
 from fsmeu.twofold import UNIT
 
-_FEW_TRIES = 12  # numbers of ones that are tried by a rule of the best of them: mostly three
+_PRECISE = 1e-14  # what a rule may leave out where it decides, as a part of the greatest ratio
+_ROUGH = 1e-5  # the same where it excludes
 _PAIRWISE = 64  # roundings behind a sum that numpy adds up in pairs, and a product
 _ROW = 1024  # scores that are added up one by one; sums of these are added then
 
@@ -143,12 +144,21 @@ class _Segment:
     D = c (v + C), C counting the ones of y, or its zeros where a one makes D smaller.
     """
 
-    low: int
-    high: int
+    numbers: Ints  # ascending
     first: int  # a number that seems best
     scale: Floats  # c, (n + 1,), above 0
     offset: Floats  # v, (n + 1,)
     label: int  # the label that C counts, -1 where D does not depend on y
+
+    @property
+    def low(self) -> int:
+        """The least of the numbers."""
+        return int(self.numbers[0])
+
+    @property
+    def high(self) -> int:
+        """The greatest of the numbers."""
+        return int(self.numbers[-1])
 
 
 def _segments(ratios: RatioByCount, values: Floats, near: Bools) -> Iterator[_Segment]:
@@ -167,7 +177,7 @@ def _segments(ratios: RatioByCount, values: Floats, near: Bools) -> Iterator[_Se
             scale = np.where(signs == sign, np.abs(ratios.of_one), 1.0)
             offset = (ratios.below + (0.0 if sign > 0 else n) * ratios.of_one) / scale
         label = {1.0: 1, -1.0: 0, 0.0: -1}[sign]
-        yield _Segment(int(ks[0]), int(ks[-1]), first, scale, offset, label)
+        yield _Segment(ks, first, scale, offset, label)
 
 
 class _Valued(NamedTuple):
@@ -175,6 +185,10 @@ class _Valued(NamedTuple):
 
     z: Ints
     value: BoundedValue
+
+    def least(self, sign: float) -> float:
+        """What the value is at least, greater being better."""
+        return sign * self.value.value - self.value.error
 
     @property
     def is_precise(self) -> bool:
@@ -201,20 +215,21 @@ class _Search:
     expected: _Expected
     refs: Interval
 
-    def rules(self, segment: _Segment) -> Iterator[Rule]:
-        """Rules for W = v + C: of the number that seems best, and of all."""
+    def rule(self, segment: _Segment, first: int, left: Ints, eps: float) -> Rule:
+        """A rule for W = v + C of the number of ones ``first``, or of all that are left.
+
+        Only a one-sided rule serves numbers that it was not made for.
+        """
         power = self.ratios.power
         if segment.label < 0:
-            yield Rule(np.zeros(1), np.ones(1), power, off=4 * UNIT)
-            return
-        ks = slice(segment.low, segment.high + 1)
+            return Rule(np.zeros(1), np.ones(1), power, off=4 * UNIT)
         low = self.coarse.least / segment.scale
         high = self.coarse.greatest / segment.scale
-        k = segment.first
-        rule = rule_for(low[k], high[k], self.centre(segment)[k], power)
-        if rule.is_one_sided:
-            yield rule
-        yield wide_rule(float(low[ks].min()), float(high[ks].max()), power)
+        centre = float(self.centre(segment)[first])
+        rule = rule_for(low[first], high[first], centre, power, eps)
+        if rule.is_one_sided and eps == _PRECISE:
+            return rule
+        return rule_for(float(low[left].min()), float(high[left].max()), centre, power, eps)
 
     def centre(self, segment: _Segment) -> Floats:
         """w = v + E[C], (n + 1,), or what is next to it in the interval of W."""
@@ -224,30 +239,47 @@ class _Search:
         return centre
 
     def best(self, segment: _Segment, lower: float) -> _Candidate | None:
-        """The best of a segment; None where there is no room. ``lower`` is a value reached."""
-        found = None
+        """The best of a segment; None where there is no room. ``lower`` is a value reached.
+
+        A rule of few nodes serves the number that seems best and its neighbours. A rule of more
+        nodes, which leaves out more, excludes numbers that are farther away; what it does not
+        exclude is looked at precisely.
+        """
+        best = None
+        caps = np.full(self.chain.n + 1, -np.inf)
+        caps[segment.numbers] = self.coarse.upper[segment.numbers]
+        tried = 0
         centre = self.centre(segment)
-        for rule in self.rules(segment):
+        enough = lower
+        for eps in (_PRECISE, _ROUGH, _PRECISE):
+            left = segment.numbers[caps[segment.numbers] >= enough]
+            first = segment.first if best is None else int(left[caps[left].argmax()])
+            rule = self.rule(segment, first, left, eps)
             shares = tilted_shares(self.chain, rule, max(segment.label, 0))
             if shares is None:
                 continue
-            search = self._by_count(segment, shares)
-            for end in (segment.low, segment.high):
+            search = self._by_count(segment, shares, first, caps)
+            search.narrow(max(lower, search.value(first)))
+            for end in (search.low, search.high):
                 search.sums(end)
-            tries = _FEW_TRIES if rule.is_one_sided else MOST_TRIES
             # Nothing is found out about numbers that roundings alone keep from being excluded.
-            first = search.first
             hidden = 2 * float(search.gain[first] * centre[first] ** rule.power)
             hidden *= shares.error(float(segment.offset[first]))
-            k, upper = branch_and_bound(search, lower, hidden, _after(search, tries))
-            found = _Candidate(search.best_at(k), upper, len(search.tried))
-            best = max(lower, search.value(k))
-            if upper <= best + max(hidden, PRECISION / 4 * abs(best)):
+            k, upper = branch_and_bound(search, lower, hidden)
+            tried += len(search.tried)
+            found = search.best_at(k)
+            if best is None or found.least(self.ratios.sign) > best.least(self.ratios.sign):
+                best = found
+            lower = max(lower, best.least(self.ratios.sign))
+            enough = lower + max(hidden, PRECISION / 4 * abs(lower))
+            if upper <= enough:
                 break
-        return found
+        return None if best is None else _Candidate(best, float(caps.max()), tried)
 
-    def _by_count(self, segment: _Segment, shares: TiltedShares) -> CountSearch:
-        """The values by the number of ones, for branch and bound."""
+    def _by_count(
+        self, segment: _Segment, shares: TiltedShares, first: int, caps: Floats
+    ) -> CountSearch:
+        """The values by the number of ones, for branch and bound, from a number that seems best."""
         ratios = self.ratios
         rule = shares.rule
         power = ratios.power
@@ -280,7 +312,7 @@ class _Search:
             return shares.error(float(segment.offset[k]))
 
         def over_at(k: int, at: Ints) -> Floats:
-            rest = 0.0
+            rest = np.zeros(len(at))
             if rule.is_one_sided:
                 rest = self.expected.hits[at] * float(rule.remainder(low[k], high[k]))
             tail = 3.0 * self.refs.outside * at * (ratios.least / segment.scale[k]) ** -power
@@ -297,10 +329,9 @@ class _Search:
             error = float(gain[k] * off + errors[k]) + 4 * UNIT * abs(value)
             return _Valued(z, BoundedValue(ratios.sign * value, error))
 
-        first = min(max(segment.first, segment.low), segment.high)
         return CountSearch(
-            segment.low, segment.high, first, gain, offset, errors, sums_at, chords(u, over_at),
-            best_at,
+            segment.low, segment.high, first, gain, offset, errors, caps, sums_at,
+            chords(u, over_at), best_at,
         )  # fmt: skip
 
     def _others(self, segment: _Segment, shares: TiltedShares, left_out: Floats) -> BoundedArray:
@@ -322,11 +353,6 @@ class _Search:
             off = shares.log_errors[m] + 4 * UNIT * rule.nodes[m] * np.abs(segment.offset[ks])
             error += masses * (sizes * off + np.abs(of_ref) * shares.share_errors[m])
         return BoundedArray(value * scale, error * scale)
-
-
-def _after(search: CountSearch, tries: int) -> Callable[[float, float], bool]:
-    """What stops a search after so many tries."""
-    return lambda lower, upper: len(search.tried) >= tries
 
 
 def _greatest_sums(scores: Floats, low: int, high: int) -> Floats:

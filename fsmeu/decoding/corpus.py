@@ -264,6 +264,7 @@ def _searched(
         gain=np.ones(len(totals.hyp)),
         offset=offset,
         errors=errors,
+        caps=np.where(totals.hyp, totals.most, -np.inf),
         sums_at=totals.sums_at,
         bounds_at=totals.bounds_at,
         best_at=lambda k: totals.best(totals.scores(k)[0], totals.counts[k](k)),

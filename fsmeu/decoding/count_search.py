@@ -23,6 +23,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 
 _CLOSE = 1e-10  # numbers whose bound exceeds the best value by less than this part are not tried
+_IN_VAIN = 3  # numbers that are tried although bounds are too wide to exclude them
 MOST_TRIES = 64  # numbers that are tried where a bound leaves several; mostly five
 
 
@@ -39,6 +40,8 @@ class CountSearch:
     gain: Floats  # what sums of scores are multiplied by, by k
     offset: Floats  # what is added, whatever the hypothesis, by k
     errors: Floats  # bounds on the errors of ``offset``, by k
+    # Upper bounds on the best values by k, -inf where there is none: lowered as more is known.
+    caps: Floats
     sums_at: Callable[[int], Floats]  # the greatest sums of the scores at k, by number
     # Upper bounds on values at some numbers, between two that were tried, or at one.
     bounds_at: Callable[[CountSearch, Ints, int, int], Floats]
@@ -62,6 +65,21 @@ class CountSearch:
     def value(self, k: int) -> float:
         """The best value at k, roundings and the remainder aside."""
         return float(self.gain[k] * self.sums(k)[k] + self.offset[k])
+
+    def lower_caps(self, ks: Ints, low: int, high: int) -> float:
+        """The greatest cap of some numbers, lowered by the bounds between two that were tried."""
+        caps = np.fmin(self.caps[ks], self.bounds_at(self, ks, low, high))
+        self.caps[ks] = caps
+        return float(caps.max())
+
+    def narrow(self, level: float) -> None:
+        """Excludes the least and the greatest numbers whose caps are below a level; not the first.
+
+        ``first`` is not excluded, as it is tried.
+        """
+        near = self.low + np.flatnonzero(self.caps[self.low : self.high + 1] >= level)
+        self.low = min([self.first, *near[:1].tolist()])
+        self.high = max([self.first, *near[-1:].tolist()])
 
     def between(self, low: int, high: int) -> Ints:
         """The numbers from one to another whose values are not known."""
@@ -108,16 +126,18 @@ def branch_and_bound(
     ``MOST_TRIES`` numbers are tried at most.
     """
     search.value(search.first)
-    todo: list[tuple[float, int, int, Ints, Floats]] = []  # the greatest bound first
-    closed = -np.inf
+    todo: list[tuple[float, int, int, Ints]] = []  # the greatest bound first
 
     def add(low: int, high: int, ks: Ints) -> None:
         if len(ks):
-            bounds = search.bounds_at(search, ks, low, high)
-            heappush(todo, (-float(bounds.max()), low, high, ks, bounds))
+            greatest = search.lower_caps(ks, low, high)
+            heappush(todo, (-greatest, low, high, ks))
 
     for low, high in pairwise(sorted({search.low, search.high, *search.tried, *search.ends})):
         add(low, high, search.between(low, high))
+    for k in list(search.tried):
+        search.lower_caps(np.array([k]), k, k)
+    in_vain = 0
     while True:
         best = max(search.tried, key=search.value)
         level = max(lower, search.value(best))
@@ -127,18 +147,20 @@ def branch_and_bound(
         greatest = -todo[0][0] if todo else -np.inf
         late = len(search.tried) >= MOST_TRIES
         if stop is not None:
-            late = stop(level, max(level, closed, greatest))
+            late = stop(level, max(level, float(search.caps.max())))
         if greatest <= enough or late:
             break
-        _, low, high, ks, bounds = heappop(todo)
-        above = bounds > enough
-        closed = max(closed, float(bounds[~above].max(initial=-np.inf)))
-        k, left = int(ks[bounds.argmax()]), ks[above]
+        _, low, high, ks = heappop(todo)
+        left = ks[search.caps[ks] > enough]
+        k = int(left[search.caps[left].argmax()])
         if min(k - left[0], left[-1] - k) * 8 < left[-1] - left[0]:
             k = int(left[len(left) // 2])  # a greatest bound at the edge would cut off little
         search.sums(k)
-        add(low, k, left[left < k])
-        add(k, high, left[left > k])
-    some = [k for k in search.tried if np.isfinite(search.sums(k)[k])]  # others none has
-    at = [float(search.bounds_at(search, np.array([k]), k, k)[0]) for k in some]
-    return best, max(closed, greatest, *at)
+        # Where bounds are too wide to exclude what was tried, those beyond it are not looked at.
+        is_in_vain = search.lower_caps(np.array([k]), k, k) > enough > search.value(k)
+        in_vain += is_in_vain
+        if not is_in_vain or (k > search.first and in_vain < _IN_VAIN):
+            add(low, k, left[left < k])
+        if not is_in_vain or (k < search.first and in_vain < _IN_VAIN):
+            add(k, high, left[left > k])
+    return best, float(search.caps.max())

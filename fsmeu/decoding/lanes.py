@@ -304,15 +304,14 @@ class _Search:
 
     def _with_rule(self, lanes: _Lanes, expected: Floats, none: float) -> TotalsDecision:
         """The best of all totals, by the scores of a rule."""
-        search = lanes.search()
-        far = lanes.exclude_far(search)
-        lanes.bound_ends(search)
         error = error_of_none(self.problem)
+        caps = self._coarse(expected)
+        caps[: self.ratio.begin] = -np.inf
+        search = lanes.search(caps)
+        lanes.exclude_far(search)
+        lanes.bound_ends(search)
         best, upper = branch_and_bound(search, none - error)
-        coarse = np.minimum(self._coarse(expected), far)
-        coarse[: self.ratio.begin] = none + error
-        coarse[search.low : search.high + 1] = -np.inf
-        upper = max(upper, float(coarse.max()))
+        upper = max(upper, none + error)
         total, value, labels = lanes.hypotheses(best)
         if self.allows_none and none >= value:
             decision = self._without_items(none)
@@ -420,8 +419,8 @@ class _Lanes:
         over: Floats = self.expected[ks] * self.rest[k] * self.scale[k] + lost
         return over
 
-    def search(self) -> CountSearch:
-        """The values by total."""
+    def search(self, caps: Floats) -> CountSearch:
+        """The values by total, given upper bounds on them, (k,)."""
         search = self.owner
         near = self.near
         gain = search.ratio.gain / self.scale
@@ -434,13 +433,14 @@ class _Lanes:
             gain=gain,
             offset=search.ratio.offset,
             errors=errors,
+            caps=caps,
             sums_at=self.sums_at,
             bounds_at=bounds_at,
             best_at=self.hypotheses,
         )
 
-    def exclude_far(self, search: CountSearch) -> Floats:
-        """Bounds on values by total, (k,), by the scores at the likeliest; excludes what is low."""
+    def exclude_far(self, search: CountSearch) -> None:
+        """Lowers the caps of totals by the scores at the likeliest, and excludes what is low."""
         owner = self.owner
         k = self._likeliest(search)
         over = self.over_at(k, np.arange(len(owner.ratio.v)))
@@ -448,10 +448,8 @@ class _Lanes:
         joint = JointCounts(self.expected, owner.problem.greatest, most, owner.problem.n)
         bounds = values_by_one(owner.ratio, joint, k, (search.sums(k) + over) / self.scale[k])
         bounds += owner.ratio.offset_error + owner.problem.escaped
-        near = np.flatnonzero(bounds[search.low : search.high + 1] >= search.value(k))
-        search.high = max(k, search.low + int(near[-1]))
-        search.low = min(k, search.low + int(near[0]))
-        return bounds
+        search.caps = np.minimum(search.caps, bounds)
+        search.narrow(search.value(k))
 
     def _likeliest(self, search: CountSearch) -> int:
         """The total that seems best by the scores at the one that seemed so before."""

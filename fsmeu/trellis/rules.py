@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from math import ceil, exp, factorial, floor, gamma, lgamma, log, pi, sqrt
 
 import numpy as np
@@ -41,7 +42,7 @@ MOST_NODES = 24  # of a one-sided rule: where more would be needed, the wide rul
 _WIDEST = 5.0  # the greatest quotient of two D for which a one-sided rule is tried
 _EVALUATED = 64 * UNIT  # what evaluating a rule loses, as a part of D^-a: positive terms
 _BLOCKS = 512  # in which remainders of many intervals are bounded
-_GAUSS_NODES = 9  # of the small nodes of the wide rule
+_MOST_GAUSS_NODES = 9  # of the small nodes of the wide rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,10 +175,10 @@ def wide_rule(low: float, high: float, power: float = 1.0, eps: float = 1e-14) -
     nodes = np.exp(logs)
     weights = step * np.exp(power * logs - lgamma(power))
     small = nodes * high <= 1
-    few, their_weights = _gauss(nodes[small] * high, weights[small])
-    degree = 2 * _GAUSS_NODES
-    gauss = high**power * float(weights[small].sum()) * 4 * 0.25**degree / factorial(degree)
-    off = _trapezoidal_error(power, step) + 3 * eps + gauss + _EVALUATED
+    mass = high**power * float(weights[small].sum())
+    size = next(m for m in count(2) if m == _MOST_GAUSS_NODES or mass * _gauss_error(m) <= eps)
+    few, their_weights = _gauss(nodes[small] * high, weights[small], size)
+    off = _trapezoidal_error(power, step) + 3 * eps + mass * _gauss_error(size) + _EVALUATED
     all_nodes = np.append(few / high, nodes[~small])
     all_weights = np.append(their_weights, weights[~small])
     return Rule(all_nodes, all_weights, power, off=off)
@@ -190,10 +191,15 @@ def _trapezoidal_error(power: float, step: float) -> float:
     return 2.1 * size * exp(-pi * y / 2)
 
 
-def _gauss(places: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _gauss_error(size: int) -> float:
+    """What Gauss's rule of so many nodes leaves out of exp(-x) for x in [0, 1], of a mass of 1."""
+    return 4 * 0.25 ** (2 * size) / factorial(2 * size)
+
+
+def _gauss(places: Floats, weights: Floats, most: int) -> tuple[Floats, Floats]:
     """The Gauss rule of a discrete measure, by Lanczos's recursion with full orthogonalization."""
     total = float(weights.sum())
-    size = min(_GAUSS_NODES, len(places))
+    size = min(most, len(places))
     basis = np.zeros((size + 1, len(places)))
     diagonal = np.zeros(size)
     off = np.zeros(size)
