@@ -7,8 +7,6 @@ states as short ones.
 
 from __future__ import annotations
 
-from math import sqrt
-
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.lanes import WHY, best_by_lanes
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
@@ -18,14 +16,16 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-LEAST_WORK = 60_000  # squared length times root of labels but one from which on lanes are faster
+# Lanes are faster from where squared length times a power of the labels but one is at least this.
+LEAST_WORK = 68_000
+POWER_OF_LABELS = 0.62
 
 
 def _condition(problem: Problem) -> str | None:
     """The condition that the problem does not meet; None where lanes may serve it."""
     if problem.keep is not None:
         return "no states may be left out"
-    if problem.n**2 * sqrt(len(problem.loss.labels) - 1) < LEAST_WORK:
+    if problem.n**2 * (len(problem.loss.labels) - 1) ** POWER_OF_LABELS < LEAST_WORK:
         return "the sequence must be long, or have many labels: others are counted exactly"
     unmet = unmet_by_totals(problem.loss, problem.n)
     if unmet is None and CHAIN_RATIOS.condition(problem) is None:

@@ -363,6 +363,7 @@ class _Lanes:
         self.log_errors = sum(part.errors.sum(axis=0) for part in swept)
         self.scale = search.centre**rule.power  # (k,): sums of scores are of the size of T
         self.rest = left_out(rule, search.ratio)  # (k,)
+        self.sums: dict[int, Floats] = {}  # the greatest sums by the total of their scores
         self.found: dict[int, Callable[[int], Ints]] = {}
         self.paths: dict[int, _Paths] = {}  # of one sentence by its count, where tables gave them
 
@@ -377,8 +378,10 @@ class _Lanes:
         masses = self.masses(k)
         return [masses * np.exp(-part.logs) for part in self.swept]
 
-    def sums_at(self, k: int) -> Floats:
-        """The greatest sums of scores at a total, by total; of others, bounds on them."""
+    def sums_near(self, k: int) -> Floats:
+        """The greatest sums of scores at a total, by total; of one sentence those near it."""
+        if k in self.sums:
+            return self.sums[k]
         owner = self.owner
         factors = self.factors(k)
         if owner.sentences == 1:
@@ -390,11 +393,18 @@ class _Lanes:
             tables = owner._tables(self.swept, factors)
         best, self.found[k], off = best_sums(tables)
         lacking = max(0, len(owner.ratio.v) - len(best))
-        best = np.append(best, np.full(lacking, -np.inf)) + off
-        if owner.one is None:
+        self.sums[k] = np.append(best, np.full(lacking, -np.inf)) + off
+        return self.sums[k]
+
+    def sums_at(self, k: int) -> Floats:
+        """The greatest sums of scores at a total, by total; of others, bounds on them."""
+        best = self.sums_near(k)
+        one = self.owner.one
+        if one is None:
             return best
+        near = self.near.about(k, self.reach)
         ask = CountsAsked(near.first, near.last, best, self.greatest(k))
-        bounds = owner.one.bounds_beside(self.swept[0].scores, factors[0], ask)
+        bounds = one.bounds_beside(self.swept[0].scores, self.factors(k)[0], ask)
         bounds[near.first : near.last + 1] = best[near.first : near.last + 1]
         return bounds
 
@@ -456,7 +466,7 @@ class _Lanes:
         near = self.near.about(self.near.likeliest, self.reach)
         ratio = self.owner.ratio
         worth = ratio.gain * self.owner.centre**-ratio.power
-        values = worth * search.sums(self.near.likeliest) + ratio.offset
+        values = worth * self.sums_near(self.near.likeliest) + ratio.offset
         search.first = near.first + int(np.argmax(values[near.first : near.last + 1]))
         return search.first
 
@@ -478,8 +488,7 @@ class _Lanes:
         that bounds it: then those of the total next below, at the scores of that, and so on.
         """
         for _ in range(8):
-            if k not in self.found:
-                self.sums_at(k)
+            self.sums_near(k)
             ends = self.found[k](k)
             if int(ends.sum()) == k:
                 break

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -166,7 +166,9 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     if high < begin or most < least or high > _MOST_TOTALS:
         return None
     totals = np.maximum(np.arange(high + 1.0), begin)
-    ratio = ratio_of_totals(problem.form, problem.n, totals, float(least), float(most))
+    derived = problem.form.bound.at(problem.n).derived
+    derive = partial(ratio_of_totals, problem.form, problem.n, totals, float(least), float(most))
+    ratio = derived.get(("ratio of totals", high, begin, least, most), derive)
     if ratio is None or (problem.sign * ratio.gain <= 0).any():
         return None
     steep = float(ratio.steep[0])

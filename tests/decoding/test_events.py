@@ -156,7 +156,7 @@ def test_a_constraint_that_leaves_nothing_is_refused():
 
 def test_long_sequences_are_decided_alike_by_counts_and_by_generating_functions():
     rng = np.random.default_rng(7)
-    steps = rng.dirichlet([9, 1], (249, 2))
+    steps = rng.dirichlet([9, 1], (279, 2))
     model = Markov([0.9, 0.1], steps)
     loss = fsmeu.load("event_fscore", tolerance=3)
     counted = fsmeu.decode(loss, model, method="counting")
