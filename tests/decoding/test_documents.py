@@ -73,14 +73,14 @@ def several(random, n):
 
 
 MODELS = {
-    "flat": lambda random: field(random, 90, 0.3),
-    "plain": lambda random: field(random, 64),
-    "sure": lambda random: field(random, 50, 3.0),
-    "zeros": lambda random: with_zeros(random, 60),
-    "chain": lambda random: chain(random, 70),
-    "mixture": lambda random: Mixture([field(random, 50), chain(random, 50)], [0.3, 0.7]),
-    "list": lambda random: several(random, 60),
-    "given": lambda random: field(random, 56).given(fsmeu.constraints.bio()),
+    "flat": lambda random: field(random, 56, 0.3),
+    "plain": lambda random: field(random, 44),
+    "sure": lambda random: field(random, 36, 3.0),
+    "zeros": lambda random: with_zeros(random, 42),
+    "chain": lambda random: chain(random, 48),
+    "mixture": lambda random: Mixture([field(random, 36), chain(random, 36)], [0.3, 0.7]),
+    "list": lambda random: several(random, 42),
+    "given": lambda random: field(random, 40).given(fsmeu.constraints.bio()),
 }
 
 
