@@ -272,7 +272,7 @@ class _Search:
                 best = found
             lower = max(lower, best.least(self.ratios.sign))
             enough = lower + max(hidden, PRECISION / 4 * abs(lower))
-            if upper <= enough:
+            if upper <= enough or (eps == _PRECISE and not rule.is_one_sided):
                 break
         return None if best is None else _Candidate(best, float(caps.max()), tried)
 
