@@ -215,21 +215,14 @@ class _Search:
     expected: _Expected
     refs: Interval
 
-    def rule(self, segment: _Segment, first: int, left: Ints, eps: float) -> Rule:
-        """A rule for W = v + C of the number of ones ``first``, or of all that are left.
-
-        Only a one-sided rule serves numbers that it was not made for.
-        """
+    def rule(self, segment: _Segment, first: int, numbers: Ints, eps: float) -> Rule:
+        """A rule for W = v + C of some numbers of ones, ``first`` being the likeliest of them."""
         power = self.ratios.power
         if segment.label < 0:
             return Rule(np.zeros(1), np.ones(1), power, off=4 * UNIT)
-        low = self.coarse.least / segment.scale
-        high = self.coarse.greatest / segment.scale
-        centre = float(self.centre(segment)[first])
-        rule = rule_for(low[first], high[first], centre, power, eps)
-        if rule.is_one_sided and eps == _PRECISE:
-            return rule
-        return rule_for(float(low[left].min()), float(high[left].max()), centre, power, eps)
+        low = float((self.coarse.least[numbers] / segment.scale[numbers]).min())
+        high = float((self.coarse.greatest[numbers] / segment.scale[numbers]).max())
+        return rule_for(low, high, float(self.centre(segment)[first]), power, eps)
 
     def centre(self, segment: _Segment) -> Floats:
         """w = v + E[C], (n + 1,), or what is next to it in the interval of W."""
@@ -251,10 +244,12 @@ class _Search:
         tried = 0
         centre = self.centre(segment)
         enough = lower
-        for eps in (_PRECISE, _ROUGH, _PRECISE):
+        for eps in (None, _ROUGH, _PRECISE):
             left = segment.numbers[caps[segment.numbers] >= enough]
             first = segment.first if best is None else int(left[caps[left].argmax()])
-            rule = self.rule(segment, first, left, eps)
+            rule = self.rule(segment, first, np.array([first]), _PRECISE)
+            if eps is not None or not rule.is_one_sided:  # others serve only what they are made for
+                rule = self.rule(segment, first, left, eps or _PRECISE)
             shares = tilted_shares(self.chain, rule, max(segment.label, 0))
             if shares is None:
                 continue
@@ -272,7 +267,7 @@ class _Search:
                 best = found
             lower = max(lower, best.least(self.ratios.sign))
             enough = lower + max(hidden, PRECISION / 4 * abs(lower))
-            if upper <= enough or (eps == _PRECISE and not rule.is_one_sided):
+            if upper <= enough or (eps is None and not rule.is_one_sided):
                 break
         return None if best is None else _Candidate(best, float(caps.max()), tried)
 
@@ -407,21 +402,28 @@ def _decided(problem: Problem) -> Answer | str:
     between = slice(1, ratios.last + 1)
     near[0] = False
     near[ratios.last + 1 :] = False
-    far = float(search.coarse.upper[between][~near[between]].max(initial=-np.inf))
-    found = [search.best(one, lower) for one in _segments(ratios, values, near)]
-    best = [one for one in found if one is not None]
-    if len(best) < len(found):
-        return _NO_ROOM
-    for one in best:
-        if one.upper >= lower:  # what is below a value that is reached need not be valued
-            again = one.best if one.best.is_precise else None
-            candidates.append(again or _valued(problem, one.best.z, search, counts))
+    upper = float(search.coarse.upper[between][~near[between]].max(initial=-np.inf))
+    tried = 0
+    # The segment that seems best comes first, as what is reached there excludes others.
+    for segment in sorted(_segments(ratios, values, near), key=lambda one: -values[one.first]):
+        greatest = float(search.coarse.upper[segment.numbers].max())
+        if greatest < lower:
+            upper = max(upper, greatest)
+            continue
+        found = search.best(segment, lower)
+        if found is None:
+            return _NO_ROOM
+        upper = max(upper, found.upper)
+        tried += found.tried
+        if found.upper >= lower:  # what is below a value that is reached need not be valued
+            again = found.best if found.best.is_precise else None
+            candidates.append(again or _valued(problem, found.best.z, search, counts))
+        lower = max(lower, found.best.least(problem.sign))
     bounds = [problem.sign * one.value.value for one in candidates]
-    bounds.append(max([far, *(one.upper for one in best)]))
+    bounds.append(upper)
     errors = np.array([*(one.value.error for one in candidates), 0.0])
     row = int(np.argmax(bounds[:-1]))
     answer = candidates[row]
-    tried = sum(one.tried for one in best)
     why = f"{_WHY}; {tried} numbers of ones were tried, all others are bounded"
     unproven = Answer(answer.z, False, why, n + 1, answer.value.value, answer.value.error)
     gap = optimality_gap(np.array(bounds), errors, row)

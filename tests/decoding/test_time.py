@@ -195,3 +195,13 @@ def test_an_expectation_by_moments_answers_where_a_sweep_is_too_large(monkeypatc
     monkeypatch.setenv("FSMEU_MAX_STATES", "100")
     found = fsmeu.expect(fsmeu.load("fscore"), [0, 1] * 600, chain(1_200))
     assert found.lower <= found.value <= found.upper
+
+
+def test_what_a_change_costs_is_sampled_in_long_sequences():
+    """A sample of changes has about the median of all, and takes no walk over the machine."""
+    one = problem.Problem(fsmeu.load("kappa"), chain(200))
+    z = np.arange(200) % 3 // 2
+    some = np.median(problem._changes_at_some(one, z))
+    every = np.median(problem._changes_at_all(one, z))
+    assert some == pytest.approx(every, rel=0.5)
+    assert problem._step(one, z) == some

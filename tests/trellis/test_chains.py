@@ -268,6 +268,32 @@ def test_decisions_of_a_thousand_labels(name, kind):
     assert found.value == pytest.approx(wanted.value, rel=1e-12)
 
 
+WIDE = {
+    "sticky": (0.02, 0.9, 3_000),
+    "rare runs": (40 / 20_000, 0.9, 20_000),
+    "rare": (50 / 100_000, 0.3, 100_000),
+}
+
+
+@pytest.mark.parametrize("kind", WIDE)
+@pytest.mark.parametrize("name", ["fscore", "kappa", "g_tp_pr", "a loss"])
+def test_numbers_of_ones_far_from_the_best_are_excluded(name, kind):
+    """By a rule that leaves out more than others; the best is no worse than ranked candidates."""
+    up, stay, n = WIDE[kind]
+    loss = loaded(name)
+    model = two(up, stay, n, 0.1)
+    found = fsmeu.decode(loss, model)
+    assert (found.method, found.exact) == ("chain_ratios", True)
+    sign = 1 if loss.kind == "utility" else -1
+    own = fsmeu.expect(loss, found.labels, model)
+    assert found.value == pytest.approx(own.value, rel=1e-12)
+    order = np.argsort(-np.array([row[1] for row in model.marginals()]), kind="stable")
+    for k in (n // 50, n // 3, n - 100, n - 1):
+        z = np.zeros(n, int)
+        z[order[:k]] = 1
+        assert sign * fsmeu.expect(loss, z, model).value <= sign * own.value + 1e-15
+
+
 def test_long_chains_are_decided_by_generating_functions():
     """A chain that forgets at once, beside independent labels, of 20,000 labels."""
     n, p = 20_000, 0.3
