@@ -234,9 +234,9 @@ class _Search:
     def best(self, segment: _Segment, lower: float) -> _Candidate | None:
         """The best of a segment; None where there is no room. ``lower`` is a value reached.
 
-        A rule of few nodes serves the number that seems best and its neighbours. A rule of more
-        nodes, which leaves out more, excludes numbers that are farther away; what it does not
-        exclude is looked at precisely.
+        The rule of the number that seems best has few nodes, and excludes its neighbourhood. One
+        of more nodes for all numbers that are left, which leaves out more, excludes most of these;
+        the last one decides among the rest.
         """
         best = None
         caps = np.full(self.chain.n + 1, -np.inf)
@@ -244,12 +244,13 @@ class _Search:
         tried = 0
         centre = self.centre(segment)
         enough = lower
-        for eps in (None, _ROUGH, _PRECISE):
+        for eps in (_PRECISE, _ROUGH, _PRECISE):
             left = segment.numbers[caps[segment.numbers] >= enough]
             first = segment.first if best is None else int(left[caps[left].argmax()])
-            rule = self.rule(segment, first, np.array([first]), _PRECISE)
-            if eps is not None or not rule.is_one_sided:  # others serve only what they are made for
-                rule = self.rule(segment, first, left, eps or _PRECISE)
+            rule = self.rule(segment, first, left if tried else np.array([first]), eps)
+            is_for_all = bool(tried) or not rule.is_one_sided
+            if is_for_all and not tried:  # a wide rule serves only what it is made for
+                rule = self.rule(segment, first, left, eps)
             shares = tilted_shares(self.chain, rule, max(segment.label, 0))
             if shares is None:
                 continue
@@ -267,7 +268,7 @@ class _Search:
                 best = found
             lower = max(lower, best.least(self.ratios.sign))
             enough = lower + max(hidden, PRECISION / 4 * abs(lower))
-            if upper <= enough or (eps is None and not rule.is_one_sided):
+            if upper <= enough or (is_for_all and eps == _PRECISE):
                 break
         return None if best is None else _Candidate(best, float(caps.max()), tried)
 

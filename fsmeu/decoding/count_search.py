@@ -23,7 +23,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 
 _CLOSE = 1e-10  # numbers whose bound exceeds the best value by less than this part are not tried
-_IN_VAIN = 3  # numbers that are tried although bounds are too wide to exclude them
+_IN_VAIN = 3  # numbers that are tried and not excluded themselves, as bounds are too wide
 MOST_TRIES = 64  # numbers that are tried where a bound leaves several; mostly five
 
 
@@ -73,10 +73,7 @@ class CountSearch:
         return float(caps.max())
 
     def narrow(self, level: float) -> None:
-        """Excludes the least and the greatest numbers whose caps are below a level; not the first.
-
-        ``first`` is not excluded, as it is tried.
-        """
+        """Excludes the least and the greatest numbers but ``first`` whose caps are below a level."""
         near = self.low + np.flatnonzero(self.caps[self.low : self.high + 1] >= level)
         self.low = min([self.first, *near[:1].tolist()])
         self.high = max([self.first, *near[-1:].tolist()])
