@@ -23,6 +23,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 
 _CLOSE = 1e-10  # numbers whose bound exceeds the best value by less than this part are not tried
+_WIDE = 1e-7  # a bound that is higher than the best value by this part is not so by rounding
 _IN_VAIN = 3  # numbers that are tried and not excluded themselves, as bounds are too wide
 MOST_TRIES = 64  # numbers that are tried where a bound leaves several; mostly five
 
@@ -73,7 +74,7 @@ class CountSearch:
         return float(caps.max())
 
     def narrow(self, level: float) -> None:
-        """Excludes the least and the greatest numbers but ``first`` whose caps are below a level."""
+        """Excludes numbers at both ends whose caps are below a level, but not ``first``."""
         near = self.low + np.flatnonzero(self.caps[self.low : self.high + 1] >= level)
         self.low = min([self.first, *near[:1].tolist()])
         self.high = max([self.first, *near[-1:].tolist()])
@@ -81,9 +82,11 @@ class CountSearch:
     def between(self, low: int, high: int) -> Ints:
         """The numbers from one to another whose values are not known."""
         ks = np.arange(low, high + 1)
-        known = np.isin(ks, list(self.tried))
-        known |= ((ks == low) | (ks == high)) & ~np.isin(ks, list(self.ends))
-        return ks[~known]
+        is_known = np.zeros(len(ks), bool)
+        for k in (*self.tried, *({low, high} - self.ends.keys())):
+            if low <= k <= high:
+                is_known[k - low] = True
+        return ks[~is_known]
 
 
 def chords(
@@ -154,7 +157,8 @@ def branch_and_bound(
             k = int(left[len(left) // 2])  # a greatest bound at the edge would cut off little
         search.sums(k)
         # Where bounds are too wide to exclude what was tried, those beyond it are not looked at.
-        is_in_vain = search.lower_caps(np.array([k]), k, k) > enough > search.value(k)
+        above = search.lower_caps(np.array([k]), k, k) - enough
+        is_in_vain = above > _WIDE * abs(level) and search.value(k) < enough
         in_vain += is_in_vain
         if not is_in_vain or (k > search.first and in_vain < _IN_VAIN):
             add(low, k, left[left < k])
