@@ -257,6 +257,32 @@ def test_decisions_are_those_of_counting(name, seed, kind, n):
     assert found.exact or name == "kappa"  # large terms cancel there, and values are next to 0
 
 
+@pytest.mark.parametrize("name", ONE_RATIO)
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    kind=st.sampled_from(sorted(KINDS)),
+    n=st.integers(4, 60),
+    left_out=st.sampled_from([(0.1, 0.3), (1e-3, 1e-2), (1e-5, 1e-3)]),
+)
+def test_bounds_hold_whatever_rules_leave_out(name, seed, kind, n, left_out):
+    """Rules that leave out much exclude nothing wrongly: they only prove less."""
+    loss = loaded(name)
+    model = KINDS[kind](np.random.default_rng(seed), n)
+    best = fsmeu.decode(loss, model, method="counting").value
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chain_ratios, "LONG_CHAIN", 2)
+        patch.setattr(chain_ratios, "_PRECISE", left_out[0])
+        patch.setattr(chain_ratios, "_ROUGH", left_out[1])
+        found = fsmeu.decode(loss, model, method="chain_ratios")
+    slack = 1e-9 * abs(best) + 1e-12
+    assert found.lower - slack <= best <= found.upper + slack
+    own = fsmeu.expect(loss, found.labels, model).value
+    assert own == pytest.approx(found.value, rel=1e-9, abs=1e-12)
+    if found.exact:
+        assert own == pytest.approx(best, rel=1e-8, abs=1e-12)
+
+
 @pytest.mark.thirds
 @pytest.mark.parametrize("name", ["fscore", "g_tp_pr", "a loss"])
 @pytest.mark.parametrize("kind", ["mixing", "rare", "a few", "zeros", "absorbing", "order 2"])
