@@ -215,14 +215,15 @@ class _Search:
     expected: _Expected
     refs: Interval
 
-    def rule(self, segment: _Segment, first: int, numbers: Ints, eps: float) -> Rule:
-        """A rule for W = v + C of some numbers of ones, ``first`` being the likeliest of them."""
+    def rule(self, segment: _Segment, first: int, low: int, high: int, eps: float) -> Rule:
+        """A rule for W = v + C of the numbers from ``low`` to ``high``, its centre that of one."""
         power = self.ratios.power
         if segment.label < 0:
             return Rule(np.zeros(1), np.ones(1), power, off=4 * UNIT)
-        low = float((self.coarse.least[numbers] / segment.scale[numbers]).min())
-        high = float((self.coarse.greatest[numbers] / segment.scale[numbers]).max())
-        return rule_for(low, high, float(self.centre(segment)[first]), power, eps)
+        ks = segment.numbers[(segment.numbers >= low) & (segment.numbers <= high)]
+        least = float((self.coarse.least[ks] / segment.scale[ks]).min())
+        greatest = float((self.coarse.greatest[ks] / segment.scale[ks]).max())
+        return rule_for(least, greatest, float(self.centre(segment)[first]), power, eps)
 
     def centre(self, segment: _Segment) -> Floats:
         """w = v + E[C], (n + 1,), or what is next to it in the interval of W."""
@@ -247,14 +248,16 @@ class _Search:
         for eps in (_PRECISE, _ROUGH, _PRECISE):
             left = segment.numbers[caps[segment.numbers] >= enough]
             first = segment.first if best is None else int(left[caps[left].argmax()])
-            rule = self.rule(segment, first, left if tried else np.array([first]), eps)
-            is_for_all = bool(tried) or not rule.is_one_sided
-            if is_for_all and not tried:  # a wide rule serves only what it is made for
-                rule = self.rule(segment, first, left, eps)
+            rule = self.rule(segment, first, first, first, eps)
+            is_for_all = tried > 0 or not rule.is_one_sided
+            if is_for_all:  # a wide rule serves only what it is made for
+                rule = self.rule(segment, first, int(left[0]), int(left[-1]), eps)
             shares = tilted_shares(self.chain, rule, max(segment.label, 0))
             if shares is None:
                 continue
             search = self._by_count(segment, shares, first, caps)
+            search.low = int(left[0])
+            search.high = int(left[-1])
             search.narrow(max(lower, search.value(first)))
             for end in (search.low, search.high):
                 search.sums(end)
