@@ -3,7 +3,11 @@
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
+from fsmeu.decoding import hulls, prices
 from fsmeu.trellis import engine, kernels, layer_step, walk
+
+ASKING = (engine, layer_step, walk, hulls, prices)
+"""The modules that choose how a kernel runs."""
 
 MOST_PLAIN = 2_000_000
 """Sums and products, some seconds: what takes more is compiled whatever was asked for."""
@@ -18,6 +22,6 @@ def kernels_that_run(how):
         return (kernels.plain if work <= most else kernels.compiled)(function, rows)
 
     with ExitStack() as patches:
-        for module in (engine, layer_step, walk):
+        for module in ASKING:
             patches.enter_context(mock.patch.object(module, "kernel", chosen))
         yield
