@@ -343,14 +343,16 @@ class _Search:
         value = np.zeros(len(scale))
         error = (np.abs(constant) + np.abs(of_ref) * self.expected.mean * (1 + 1e-6)) * left_out
         error += self.refs.outside * 3.0 * ratios.most[ks] / scale
-        rule = shares.rule
-        for m in range(len(rule.nodes)):
-            exponents = shares.logs[m] - rule.nodes[m] * segment.offset[ks]
-            masses = rule.weights[m] * np.exp(exponents)
-            value += masses * (constant + of_ref * shares.totals[m])
-            sizes = np.abs(constant) + np.abs(of_ref) * shares.totals[m]
-            off = shares.log_errors[m] + 4 * UNIT * rule.nodes[m] * np.abs(segment.offset[ks])
-            error += masses * (sizes * off + np.abs(of_ref) * shares.share_errors[m])
+        for row, m in np.ndindex(shares.nodes.shape):
+            node = shares.nodes[row, m]
+            masses = shares.weights[row, m] * np.exp(
+                shares.logs[row, m] - node * segment.offset[ks]
+            )
+            total = shares.totals[row, m]
+            value += masses * (constant + of_ref * total)
+            sizes = np.abs(constant) + np.abs(of_ref) * total
+            off = shares.log_errors[row, m] + 4 * UNIT * node * np.abs(segment.offset[ks])
+            error += masses * (sizes * off + np.abs(of_ref) * shares.share_errors[row, m])
         return BoundedArray(value * scale, error * scale)
 
 

@@ -1,4 +1,4 @@
-"""Compiled sweeps over a chain of two labels, at several nodes x side by side.
+"""Compiled sweeps over a chain of two labels, at four nodes x side by side.
 
 The state of a chain of order m is the number whose binary digits are the last m labels: label y
 leads from s to (2 s + y) mod S, S = 2^m, and all chains begin in state 0. ``steps`` are
@@ -9,6 +9,9 @@ cost depends on z_i. The *mass* of a state at a node is E[exp(-x C so far); stat
 they are for ``BLOCK`` positions and are then divided by their sum. As rows sum to 1, mass is lost
 by counting alone: 1 - sum is the sum of (1 - exp(-x cost)) (mass that is counted), all positive,
 whose logarithm keeps digits that a sum next to 1 has lost.
+
+Only the masses at the beginnings of blocks are kept, and at the end: sweeps backward find those of
+a block again, where they are at hand.
 
 A node whose mass falls below ``NO_MASS`` within a block is given up: its logarithm is -inf.
 """
@@ -22,6 +25,26 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.jit import jit_entry, jit_helper
+from fsmeu.trellis.four_lanes import (
+    ALL,
+    LANES,
+    NONE,
+    Four,
+    absolute,
+    any_positive,
+    four,
+    four_at,
+    greater,
+    lesser,
+    minus,
+    mixed,
+    over,
+    plus,
+    put,
+    put_at,
+    scaled,
+    times,
+)
 
 BLOCK = 64
 NO_MASS = 1e-250
@@ -30,19 +53,29 @@ STRONG = 0.5  # the part of the mass that a block may lose before it is no small
 # Products and sums in one operation, and products with reciprocals: fewer roundings, or one more
 # for each block. Sums keep their order: some are compensated.
 fast_entry = partial(jit_entry, fastmath={"contract", "arcp"})
+fast_helper = partial(jit_helper, fastmath={"contract", "arcp"})
 
 
 class Tilts(NamedTuple):
-    """Factors of labels at M nodes, by the label of z."""
+    """Factors of labels at four nodes, by the label of z."""
 
     counted: Ints  # the label of y that costs something, (2,)
-    factors: Floats  # exp(-x cost) of that label, (2, M)
-    taken: Floats  # 1 less these, (2, M)
+    factors: Floats  # exp(-x cost) of that label, (2, 4)
+    taken: Floats  # 1 less these, (2, 4)
     gains: Floats  # what the labels of y add to a second sum N, (2, 2)
 
 
+class Sweep(NamedTuple):
+    """What is swept over."""
+
+    steps: Floats  # P(y_i | state before), (n, S, 2)
+    z: Ints  # (n,)
+    tilts: Tilts
+    starts: Floats  # masses before each block and at the end, (blocks + 1, S, 4)
+
+
 class LogMasses(NamedTuple):
-    """Logarithms of E[exp(-x C)], and what their roundings depend on, (M,) each."""
+    """Logarithms of E[exp(-x C)], and what their roundings depend on, (4,) each."""
 
     values: Floats  # the logarithms
     deficits: Floats  # sums over blocks of the mass lost, as a part of what is left
@@ -50,19 +83,18 @@ class LogMasses(NamedTuple):
 
 
 class Spreads(NamedTuple):
-    """Sums over positions that bound what roundings do at M nodes (``chains.py``)."""
+    """Sums over positions that bound what roundings do at four nodes (``chains.py``)."""
 
-    masses: Floats  # of sum_s a |b - mean b| / a.b, (M,)
-    numerators: Floats  # of what roundings of a and of h do to E[N exp(-x C)] / G, (M,)
-    tiny: Floats  # of greatest b / a.b: what an absolute error of masses does, (M,)
+    masses: Floats  # of sum_s a |b - mean b| / a.b, (4,)
+    numerators: Floats  # of what roundings of a and of h do to E[N exp(-x C)] / G, (4,)
 
 
 class ShareSpreads(NamedTuple):
-    """Sums over positions that bound what roundings do to shares at M nodes (``chains.py``)."""
+    """Sums over positions that bound what roundings do to shares at four nodes (``chains.py``)."""
 
-    masses: Floats  # of sum_s a |b - mean b| / a.b, (M,)
-    shares: Floats  # of (share + probability of all states but 0) (labels that depend on it), (M,)
-    totals: Floats  # of the shares, (M,)
+    masses: Floats  # of sum_s a |b - mean b| / a.b, (4,)
+    shares: Floats  # of (share + probability of all states but 0) (labels that depend on it), (4,)
+    totals: Floats  # of the shares, (4,)
 
 
 @jit_entry
@@ -102,317 +134,368 @@ def count_variance(steps: Floats, z: Ints, amounts: Floats, marginals: Floats) -
     return float(second.sum())
 
 
+# -- masses ----------------------------------------------------------------------------------------
+
+
+@fast_helper
+def _fill_block(sweep: Sweep, block: int, masses: Floats) -> Four:
+    """What counting takes from the masses of a block, which fill ``masses``, (BLOCK + 1, S, 4)."""
+    steps = sweep.steps
+    tilts = sweep.tilts
+    half = steps.shape[1] >> 1
+    begin = block * BLOCK
+    loss = NONE
+    for s in range(steps.shape[1]):
+        put_at(masses, 0, s, four_at(sweep.starts, block, s))
+    for row in range(min(BLOCK, len(steps) - begin)):
+        i = begin + row
+        label = sweep.z[i]
+        counted = tilts.counted[label]
+        other = 1 - counted
+        factor = four(tilts.factors, label)
+        ones = NONE
+        for low in range(half):
+            high = low + half
+            from_low = four_at(masses, row, low)
+            from_high = four_at(masses, row, high)
+            arrived = mixed(steps[i, low, counted], from_low, steps[i, high, counted], from_high)
+            ones = plus(ones, arrived)
+            put_at(masses, row + 1, 2 * low + counted, times(arrived, factor))
+            arrived = mixed(steps[i, low, other], from_low, steps[i, high, other], from_high)
+            put_at(masses, row + 1, 2 * low + other, arrived)
+        loss = plus(loss, times(ones, four(tilts.taken, label)))
+    return loss
+
+
 @jit_helper
-def _close_block(node: int, gone: float, total: float, logs: LogMasses, lost: Floats) -> float:
+def _close_lane(m: int, gone: float, total: float, logs: LogMasses, lost: Floats) -> float:
     """Adds the logarithm of a block's mass, compensated; returns what masses are divided by."""
     if total < NO_MASS:
-        logs.values[node] = -np.inf
-        lost[node] = 0.0
+        logs.values[m] = -np.inf
+        lost[m] = 0.0
         return np.inf
     if abs(gone) < STRONG:
         term = np.log1p(-gone)
-        logs.deficits[node] += abs(gone) / (1.0 - gone)
+        logs.deficits[m] += abs(gone) / (1.0 - gone)
     else:
         term = np.log(total)
-        logs.strong[node] += 1.0
-    before = logs.values[node]
+        logs.strong[m] += 1.0
+    before = logs.values[m]
     after = before + term
     if np.isfinite(after):
-        lost[node] += (before - after) + term
-    logs.values[node] = after
+        lost[m] += (before - after) + term
+    logs.values[m] = after
     return total
 
 
-@fast_entry
-def forward_masses(steps: Floats, z: Ints, tilts: Tilts, kept: Floats, logs: LogMasses) -> None:
-    """Fills ``logs``, and ``kept`` with the masses before each position and at the end.
+@fast_helper
+def _close_block(
+    sweep: Sweep, block: int, masses: Floats, gone: Four, logs: LogMasses, lost: Floats
+) -> Four:
+    """Adds the logarithms of a block's masses, and keeps the last ones, divided by their sums.
 
-    ``kept`` is (n + 1, S, M), or has fewer rows, of which each position uses the next in turn. At
-    the ends of blocks masses are kept after they were divided.
+    Args:
+        sweep: where they are kept.
+        block: the block.
+        masses: its masses.
+        gone: what counting took from them.
+        logs: the logarithms.
+        lost: what these lack, (4,).
+
+    Returns:
+        what masses are divided by.
     """
-    n = len(steps)
-    states = steps.shape[1]
-    nodes = kept.shape[2]
-    loss = np.zeros(nodes)
-    lost = np.zeros(nodes)
-    kept[0] = 0.0
-    kept[0, 0] = 1.0
-    half = states >> 1
-    row = 0
-    for i in range(n):
-        before = row
-        row = row + 1 if row + 1 < len(kept) else 0
-        label = z[i]
-        counted = tilts.counted[label]
-        for target in range(states):
-            y = target & 1
-            low = target >> 1
-            high = low + half
-            p_low = steps[i, low, y]
-            p_high = steps[i, high, y]
-            if y == counted:
-                for m in range(nodes):
-                    mass = kept[before, low, m] * p_low + kept[before, high, m] * p_high
-                    loss[m] += mass * tilts.taken[label, m]
-                    kept[row, target, m] = mass * tilts.factors[label, m]
-            else:
-                for m in range(nodes):
-                    mass = kept[before, low, m] * p_low + kept[before, high, m] * p_high
-                    kept[row, target, m] = mass
-        if (i + 1) % BLOCK == 0 or i == n - 1:
-            for m in range(nodes):
-                total = 0.0
-                for s in range(states):
-                    total += kept[row, s, m]
-                scale = _close_block(m, loss[m], total, logs, lost)
-                loss[m] = 0.0
-                for s in range(states):
-                    kept[row, s, m] /= scale
-    for m in range(nodes):
+    row = min(BLOCK, len(sweep.steps) - block * BLOCK)
+    totals = NONE
+    for s in range(masses.shape[1]):
+        totals = plus(totals, four_at(masses, row, s))
+    divisors = (
+        _close_lane(0, gone[0], totals[0], logs, lost),
+        _close_lane(1, gone[1], totals[1], logs, lost),
+        _close_lane(2, gone[2], totals[2], logs, lost),
+        _close_lane(3, gone[3], totals[3], logs, lost),
+    )
+    for s in range(masses.shape[1]):
+        put_at(sweep.starts, block + 1, s, over(four_at(masses, row, s), divisors))
+    return divisors
+
+
+@jit_helper
+def _begin(starts: Floats) -> None:
+    """Sets the masses before the first position."""
+    starts[0] = 0.0
+    starts[0, 0] = 1.0
+
+
+@fast_entry
+def forward_masses(sweep: Sweep, logs: LogMasses) -> None:
+    """Fills ``logs``, and the masses that are kept."""
+    masses = np.empty((BLOCK + 1, sweep.steps.shape[1], LANES))
+    lost = np.zeros(LANES)
+    _begin(sweep.starts)
+    for block in range(len(sweep.starts) - 1):
+        gone = _fill_block(sweep, block, masses)
+        _close_block(sweep, block, masses, gone, logs, lost)
+    for m in range(LANES):
         logs.values[m] += lost[m]
 
 
-@fast_entry
-def backward_shares(
-    steps: Floats, factors: Floats, kept: Floats, shares: Floats, spreads: ShareSpreads
-) -> None:
-    """Fills ``shares``, (n, M), with E[y_i exp(-x C)] / E[exp(-x C)], given all masses.
+# -- one position ----------------------------------------------------------------------------------
 
-    C counts ones of y alike at all positions, or zeros: ``factors`` are those of the two labels,
-    (2, M). Two paths of the tilted chain that agree in m labels are in one state: ``memory`` bounds
-    how many labels after a position depend on the state there (``chains.py``).
+
+@fast_helper
+def _spread(masses: Floats, row: int, back: Floats) -> Four:
+    """The sum over states of a |b - 1|."""
+    spread = NONE
+    for s in range(len(back)):
+        away = absolute(minus(four(back, s), ALL))
+        spread = plus(spread, times(four_at(masses, row, s), away))
+    return spread
+
+
+@fast_helper
+def _mean(masses: Floats, row: int, back: Floats) -> Four:
+    """The sum over states of a b."""
+    mean = NONE
+    for s in range(len(back)):
+        mean = plus(mean, times(four_at(masses, row, s), four(back, s)))
+    return mean
+
+
+@fast_entry
+def backward_shares(sweep: Sweep, shares: Floats, spreads: ShareSpreads) -> None:
+    """Fills ``shares``, (n, 4), with E[y_i exp(-x C)] / E[exp(-x C)], given masses.
+
+    Two paths of the tilted chain that agree in m labels are in one state: ``memory`` bounds how
+    many labels after a position depend on the state there (``chains.py``).
     """
-    n = len(steps)
+    steps = sweep.steps
+    tilts = sweep.tilts
     states = steps.shape[1]
-    nodes = kept.shape[2]
     order = 0
     while 1 << order < states:
         order += 1
-    back = np.ones((states, nodes))
-    older = np.ones((states, nodes))
-    memory = np.zeros(nodes)
-    agreeing = np.ones(nodes)
-    sums = np.zeros(nodes)
-    for i in range(n - 1, -1, -1):
-        is_inner = (i + 1) % BLOCK != 0 and i != n - 1
-        has_agreed = i % order == 0
-        for m in range(nodes):
-            ones = 0.0
-            zeros = 0.0
+    own = scaled(float(order), ALL)
+    masses = np.empty((BLOCK + 1, states, LANES))
+    back = np.ones((states, LANES))
+    older = np.ones((states, LANES))
+    memory = NONE
+    agreeing = ALL
+    dependent = NONE
+    totals = NONE
+    spread = NONE
+    for block in range(len(sweep.starts) - 2, -1, -1):
+        begin = block * BLOCK
+        size = min(BLOCK, len(steps) - begin)
+        _fill_block(sweep, block, masses)
+        inner = NONE
+        for row in range(size - 1, -1, -1):
+            i = begin + row
+            zeros = NONE
+            ones = NONE
             for s in range(0, states, 2):
-                zeros += kept[i + 1, s, m] * back[s, m]
-                ones += kept[i + 1, s + 1, m] * back[s + 1, m]
-            inverse = 1.0 / (zeros + ones)
-            share = ones * inverse
-            shares[i, m] = share
-            spreads.totals[m] += share
-            elsewhere = 1.0 - kept[i + 1, 0, m] * back[0, m] * inverse
-            spreads.shares[m] += (share + elsewhere) * (order + memory[m])
-            if is_inner:
-                away = 0.0
-                for s in range(states):
-                    away += kept[i + 1, s, m] * abs(back[s, m] - 1.0)
-                sums[m] += away
-            least = 1.0
-            most = 0.0
+                zeros = plus(zeros, times(four_at(masses, row + 1, s), four(back, s)))
+                ones = plus(ones, times(four_at(masses, row + 1, s + 1), four(back, s + 1)))
+            inverse = over(ALL, plus(zeros, ones))
+            share = times(ones, inverse)
+            put(shares, i, share)
+            totals = plus(totals, share)
+            in_first = times(times(four_at(masses, row + 1, 0), four(back, 0)), inverse)
+            elsewhere = plus(share, minus(ALL, in_first))
+            dependent = plus(dependent, times(elsewhere, plus(own, memory)))
+            if row + 1 < size:
+                inner = plus(inner, _spread(masses, row + 1, back))
+            label = sweep.z[i]
+            factor = four(tilts.factors, label)
+            least = ALL
+            most = NONE
             for s in range(states):
                 target = (2 * s) & (states - 1)
-                one = steps[i, s, 1] * factors[1, m] * back[target + 1, m]
-                value = steps[i, s, 0] * factors[0, m] * back[target, m] + one
-                older[s, m] = value
-                if kept[i, s, m] > 0.0:
-                    chance = one / value
-                    least = min(least, chance)
-                    most = max(most, chance)
-            agreeing[m] *= max(0.0, 1.0 - (most - least))
-            if has_agreed:
-                memory[m] = order + (1.0 - agreeing[m]) * memory[m]
-                agreeing[m] = 1.0
-            if i % BLOCK == 0:
-                mean = 0.0
-                for s in range(states):
-                    mean += kept[i, s, m] * older[s, m]
-                away = 0.0
-                for s in range(states):
-                    older[s, m] /= mean
-                    away += kept[i, s, m] * abs(older[s, m] - 1.0)
-                spreads.masses[m] += sums[m] / mean + away
-                sums[m] = 0.0
-        back, older = older, back
+                zero = scaled(steps[i, s, 0], four(back, target))
+                one = scaled(steps[i, s, 1], four(back, target + 1))
+                if tilts.counted[label] == 1:
+                    one = times(one, factor)
+                else:
+                    zero = times(zero, factor)
+                value = plus(zero, one)
+                put(older, s, value)
+                if any_positive(four_at(masses, row, s)):
+                    chance = over(one, value)
+                    least = lesser(least, chance)
+                    most = greater(most, chance)
+            for s in range(states):
+                put(back, s, four(older, s))
+            agreeing = times(agreeing, greater(NONE, minus(ALL, minus(most, least))))
+            if i % order == 0:
+                memory = plus(own, times(minus(ALL, agreeing), memory))
+                agreeing = ALL
+        mean = _mean(masses, 0, back)
+        for s in range(states):
+            put(back, s, over(four(back, s), mean))
+        spread = plus(spread, plus(over(inner, mean), _spread(masses, 0, back)))
+    for m in range(LANES):
+        spreads.masses[m] = spread[m]
+        spreads.shares[m] = dependent[m]
+        spreads.totals[m] = totals[m]
+
+
+# -- a second sum ----------------------------------------------------------------------------------
+
+
+class _Moved(NamedTuple):
+    """Sums over states of h after a position."""
+
+    size: Four  # of |h|
+    drift: Four  # of h
+
+
+@fast_helper
+def _move_numerators(sweep: Sweep, i: int, after: Floats, h: Floats, new: Floats) -> _Moved:
+    """Moves h past position i, given the masses after it, (S, 4)."""
+    steps = sweep.steps
+    label = sweep.z[i]
+    counted = sweep.tilts.counted[label]
+    half = steps.shape[1] >> 1
+    size = NONE
+    drift = NONE
+    for low in range(half):
+        high = low + half
+        from_low = four(h, low)
+        from_high = four(h, high)
+        for y in range(2):
+            target = 2 * low + y
+            moved = mixed(steps[i, low, y], from_low, steps[i, high, y], from_high)
+            if y == counted:
+                moved = times(moved, four(sweep.tilts.factors, label))
+            moved = plus(moved, scaled(sweep.tilts.gains[label, y], four(after, target)))
+            size = plus(size, absolute(moved))
+            drift = plus(drift, moved)
+            put(new, target, moved)
+    for s in range(2 * half):
+        put(h, s, four(new, s))
+    return _Moved(size, drift)
 
 
 @fast_entry
-def forward_numerators(
-    steps: Floats, z: Ints, tilts: Tilts, kept: Floats, logs: LogMasses, sizes: Floats
-) -> Floats:
-    """E[N exp(-x C)] / E[exp(-x C)], (M,); N is the sum of the gains of labels.
+def forward_numerators(sweep: Sweep, logs: LogMasses, sizes: Floats) -> Floats:
+    """E[N exp(-x C)] / E[exp(-x C)], (4,); N is the sum of the gains of labels.
 
     The row h of a state is E[(N so far) exp(-x C so far); state]. At the ends of blocks its part
     that masses explain is taken out and added up, compensated: what is left is as large as the
-    chain remembers. ``kept`` gets all masses, (n + 1, S, M), in single precision; ``sizes``,
-    (2, blocks, M), the sums over positions of sum_s |h| and of |sum_s h|; ``logs`` are as of
-    ``forward_masses``.
+    chain remembers. ``sizes`` gets, (2, blocks, 4), the sums over positions of sum_s |h| and of
+    |sum_s h|; ``logs`` are as of ``forward_masses``.
     """
-    n = len(steps)
-    states = steps.shape[1]
-    nodes = kept.shape[2]
-    loss = np.zeros(nodes)
-    lost = np.zeros(nodes)
-    means = np.zeros(nodes)
-    means_lost = np.zeros(nodes)
-    mass = np.zeros((states, nodes))
-    mass_after = np.zeros((states, nodes))
-    h = np.zeros((states, nodes))
-    h_after = np.zeros((states, nodes))
-    mass[0] = 1.0
-    kept[0] = mass
-    half = states >> 1
-    for i in range(n):
-        label = z[i]
-        block = i // BLOCK
-        counted = tilts.counted[label]
-        gain = tilts.gains[label, counted]
-        gain_other = tilts.gains[label, 1 - counted]
-        for m in range(nodes):
-            factor = tilts.factors[label, m]
-            ones = 0.0
-            size = 0.0
-            drift = 0.0
-            for low in range(half):
-                high = low + half
-                target = 2 * low + counted
-                p_low = steps[i, low, counted]
-                p_high = steps[i, high, counted]
-                arrived = mass[low, m] * p_low + mass[high, m] * p_high
-                h_arrived = h[low, m] * p_low + h[high, m] * p_high
-                h_new = (h_arrived + gain * arrived) * factor
-                ones += arrived
-                size += abs(h_new)
-                drift += h_new
-                mass_after[target, m] = arrived * factor
-                h_after[target, m] = h_new
-                target = 2 * low + 1 - counted
-                p_low = steps[i, low, 1 - counted]
-                p_high = steps[i, high, 1 - counted]
-                arrived = mass[low, m] * p_low + mass[high, m] * p_high
-                h_new = h[low, m] * p_low + h[high, m] * p_high + gain_other * arrived
-                size += abs(h_new)
-                drift += h_new
-                mass_after[target, m] = arrived
-                h_after[target, m] = h_new
-            loss[m] += ones * tilts.taken[label, m]
-            sizes[0, block, m] += size
-            sizes[1, block, m] += abs(drift)
-        if (i + 1) % BLOCK == 0 or i == n - 1:
-            for m in range(nodes):
-                total = 0.0
-                for s in range(states):
-                    total += mass_after[s, m]
-                scale = _close_block(m, loss[m], total, logs, lost)
-                loss[m] = 0.0
-                shift = 0.0
-                for s in range(states):
-                    mass_after[s, m] /= scale
-                    h_after[s, m] /= scale
-                    shift += h_after[s, m]
-                for s in range(states):
-                    h_after[s, m] -= shift * mass_after[s, m]
-                before = means[m]
-                means[m] = before + shift
-                means_lost[m] += (before - means[m]) + shift
-        for s in range(states):
-            for m in range(nodes):
-                kept[i + 1, s, m] = mass_after[s, m]
-        mass, mass_after = mass_after, mass
-        h, h_after = h_after, h
-    for m in range(nodes):
+    states = sweep.steps.shape[1]
+    masses = np.empty((BLOCK + 1, states, LANES))
+    lost = np.zeros(LANES)
+    means = np.zeros(LANES)
+    means_lost = np.zeros(LANES)
+    h = np.zeros((states, LANES))
+    new = np.zeros((states, LANES))
+    _begin(sweep.starts)
+    for block in range(len(sweep.starts) - 1):
+        begin = block * BLOCK
+        gone = _fill_block(sweep, block, masses)
+        size = NONE
+        drift = NONE
+        for row in range(min(BLOCK, len(sweep.steps) - begin)):
+            moved = _move_numerators(sweep, begin + row, masses[row + 1], h, new)
+            size = plus(size, moved.size)
+            drift = plus(drift, absolute(moved.drift))
+        put_at(sizes, 0, block, size)
+        put_at(sizes, 1, block, drift)
+        divisors = _close_block(sweep, block, masses, gone, logs, lost)
+        for m in range(LANES):
+            shift = 0.0
+            for s in range(states):
+                h[s, m] /= divisors[m]
+                shift += h[s, m]
+            for s in range(states):
+                h[s, m] -= shift * sweep.starts[block + 1, s, m]
+            before = means[m]
+            means[m] = before + shift
+            means_lost[m] += (before - means[m]) + shift
+    for m in range(LANES):
         logs.values[m] += lost[m]
     return means + means_lost
 
 
 @fast_entry
-def backward_spreads(
-    steps: Floats, z: Ints, tilts: Tilts, kept: Floats, sizes: Floats, spreads: Spreads
-) -> None:
+def backward_spreads(sweep: Sweep, sizes: Floats, spreads: Spreads) -> None:
     """Fills ``spreads``, given masses and sizes of ``forward_numerators``.
 
     b is E[exp(-x C to come) | state], f is E[(N to come) exp(-x C to come) | state] less a multiple
     of b. At the ends of blocks b is divided by its mean under the masses, and that of f taken out.
     """
-    n = len(steps)
+    steps = sweep.steps
+    tilts = sweep.tilts
     states = steps.shape[1]
-    nodes = kept.shape[2]
-    b = np.ones((states, nodes))
-    f = np.zeros((states, nodes))
-    b_older = np.ones((states, nodes))
-    f_older = np.zeros((states, nodes))
-    mass_sums = np.zeros(nodes)
-    numerator_sums = np.zeros(nodes)
-    greatest = np.ones(nodes)  # b at the end of the block
-    farthest = np.zeros(nodes)  # |b - 1| in the block
-    for i in range(n - 1, -1, -1):
-        # The position after i: within a block; its end was summed up when b was divided.
-        if (i + 1) % BLOCK != 0 and i != n - 1:
-            for m in range(nodes):
-                away_sum = 0.0
-                later_sum = 0.0
-                drift = 0.0
-                far = farthest[m]
-                for s in range(states):
-                    mass = np.float64(kept[i + 1, s, m])
-                    away = abs(b[s, m] - 1.0)
-                    later = mass * f[s, m]
-                    far = max(far, away)
-                    away_sum += mass * away
-                    later_sum += abs(later)
-                    drift += later
-                farthest[m] = far
-                mass_sums[m] += away_sum
-                numerator_sums[m] += later_sum + abs(drift)
-        label = z[i]
-        counted = tilts.counted[label]
-        gain_other = tilts.gains[label, 1 - counted]
-        gain = tilts.gains[label, counted]
+    masses = np.empty((BLOCK + 1, states, LANES))
+    b = np.ones((states, LANES))
+    f = np.zeros((states, LANES))
+    older_b = np.ones((states, LANES))
+    older_f = np.zeros((states, LANES))
+    greatest = ALL  # b at the end of the block
+    spread = NONE
+    numerators = NONE
+    for block in range(len(sweep.starts) - 2, -1, -1):
+        begin = block * BLOCK
+        size = min(BLOCK, len(steps) - begin)
+        _fill_block(sweep, block, masses)
+        inner = NONE
+        inner_numerators = NONE
+        farthest = NONE  # |b - 1| in the block
         for s in range(states):
-            other_target = (2 * s + 1 - counted) & (states - 1)
-            target = (2 * s + counted) & (states - 1)
-            p_other = steps[i, s, 1 - counted]
-            p = steps[i, s, counted]
-            for m in range(nodes):
-                ones = p * tilts.factors[label, m]
-                b_other = b[other_target, m]
-                b_one = b[target, m]
-                b_older[s, m] = p_other * b_other + ones * b_one
-                f_older[s, m] = p_other * (f[other_target, m] + gain_other * b_other) + ones * (
-                    f[target, m] + gain * b_one
-                )
-        b, b_older = b_older, b
-        f, f_older = f_older, f
-        if i % BLOCK == 0:
-            for m in range(nodes):
-                mean = 0.0
-                mean_f = 0.0
+            farthest = greater(farthest, absolute(minus(four(b, s), ALL)))
+        for row in range(size - 1, -1, -1):
+            i = begin + row
+            label = sweep.z[i]
+            counted = tilts.counted[label]
+            for s in range(states):
+                own_b = NONE
+                own_f = NONE
+                for y in range(2):
+                    target = (2 * s + y) & (states - 1)
+                    to_b = four(b, target)
+                    to_f = plus(four(f, target), scaled(tilts.gains[label, y], to_b))
+                    if y == counted:
+                        factor = four(tilts.factors, label)
+                        to_b = times(factor, to_b)
+                        to_f = times(factor, to_f)
+                    own_b = plus(own_b, scaled(steps[i, s, y], to_b))
+                    own_f = plus(own_f, scaled(steps[i, s, y], to_f))
+                put(older_b, s, own_b)
+                put(older_f, s, own_f)
+            for s in range(states):
+                put(b, s, four(older_b, s))
+                put(f, s, four(older_f, s))
+            if row > 0:
+                drift = NONE
                 for s in range(states):
-                    mean += kept[i, s, m] * b[s, m]
-                    mean_f += kept[i, s, m] * f[s, m]
-                reach = (greatest[m] + farthest[m]) / mean
-                at_end_b = 0.0
-                at_end_f = 0.0
-                top = 0.0
-                for s in range(states):
-                    b[s, m] /= mean
-                    f[s, m] = f[s, m] / mean - (mean_f / mean) * b[s, m]
-                    at_end_b += kept[i, s, m] * abs(b[s, m] - 1.0)
-                    at_end_f += kept[i, s, m] * abs(f[s, m])
-                    top = max(top, b[s, m])
-                spreads.masses[m] += mass_sums[m] / mean + at_end_b
-                spreads.numerators[m] += numerator_sums[m] / mean + at_end_f
-                spreads.numerators[m] += sizes[0, i // BLOCK, m] * reach
-                spreads.numerators[m] += sizes[1, i // BLOCK, m] / mean
-                spreads.tiny[m] += reach
-                mass_sums[m] = 0.0
-                numerator_sums[m] = 0.0
-                greatest[m] = top
-                farthest[m] = 0.0
-                for s in range(states):
-                    farthest[m] = max(farthest[m], abs(b[s, m] - 1.0))
+                    mass = four_at(masses, row, s)
+                    away = absolute(minus(four(b, s), ALL))
+                    later = times(mass, four(f, s))
+                    farthest = greater(farthest, away)
+                    inner = plus(inner, times(mass, away))
+                    inner_numerators = plus(inner_numerators, absolute(later))
+                    drift = plus(drift, later)
+                inner_numerators = plus(inner_numerators, absolute(drift))
+        mean = _mean(masses, 0, b)
+        quotient = over(_mean(masses, 0, f), mean)
+        reach = over(plus(greatest, farthest), mean)
+        greatest = NONE
+        at_begin = NONE
+        for s in range(states):
+            own_b = over(four(b, s), mean)
+            own_f = minus(over(four(f, s), mean), times(quotient, own_b))
+            put(b, s, own_b)
+            put(f, s, own_f)
+            greatest = greater(greatest, own_b)
+            at_begin = plus(at_begin, times(four_at(masses, 0, s), absolute(own_f)))
+        spread = plus(spread, plus(over(inner, mean), _spread(masses, 0, b)))
+        numerators = plus(numerators, plus(over(inner_numerators, mean), at_begin))
+        numerators = plus(numerators, times(four_at(sizes, 0, block), reach))
+        numerators = plus(numerators, over(four_at(sizes, 1, block), mean))
+    for m in range(LANES):
+        spreads.masses[m] = spread[m]
+        spreads.numerators[m] = numerators[m]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.trellis.chains import KEPT_MASSES, BinaryChain, LabelCosts, log_error, no_logs
+from fsmeu.trellis.chains import BinaryChain, LabelCosts, in_fours, log_error, no_logs
 from fsmeu.trellis.rules import Rule
 from fsmeu.twofold import UNIT
 
@@ -19,32 +19,30 @@ class TiltedShares:
     """E[y_i exp(-x C)] at the nodes of a rule; C counts the ones of y, or its zeros."""
 
     rule: Rule
-    logs: Floats  # log E[exp(-x C)], (M,)
-    shares: list[Floats]  # E[y_i exp(-x C)] over that, (n, nodes), for groups of nodes
-    totals: Floats  # sums of the shares, (M,)
-    log_errors: Floats  # bounds on errors of the logarithms, (M,)
-    share_errors: Floats  # bounds on the sum of the errors of shares, of any positions, (M,)
+    nodes: Floats  # of the rule, filled up by zeros to rows of four, (rows, 4)
+    weights: Floats  # the same of its weights
+    logs: Floats  # log E[exp(-x C)], (rows, 4)
+    shares: list[Floats]  # E[y_i exp(-x C)] over that, (n, 4), by row
+    totals: Floats  # sums of the shares, (rows, 4)
+    log_errors: Floats  # bounds on errors of the logarithms, (rows, 4)
+    share_errors: Floats  # bounds on the sum of the errors of shares, of any positions, (rows, 4)
 
-    def weights(self, offset: float) -> Floats:
-        """w_m E[exp(-x_m (offset + C))], (M,)."""
-        weights: Floats = self.rule.weights * np.exp(self.logs - self.rule.nodes * offset)
-        return weights
+    def masses(self, offset: float) -> Floats:
+        """w_m E[exp(-x_m (offset + C))], (rows, 4)."""
+        masses: Floats = self.weights * np.exp(self.logs - self.nodes * offset)
+        return masses
 
     def scores(self, offset: float) -> Floats:
         """E[y_i (offset + C)^-a] by the rule, (n,)."""
-        weights = self.weights(offset)
-        scores: Floats = np.zeros(len(self.shares[0]))
-        begin = 0
-        for shares in self.shares:
-            end = begin + shares.shape[1]
-            scores += shares @ weights[begin:end]
-            begin = end
+        rows = zip(self.shares, self.masses(offset), strict=True)
+        scores: Floats = sum((shares @ masses for shares, masses in rows), np.zeros(1))
         return scores
 
     def error(self, offset: float) -> float:
         """A bound on the error, by roundings, of the sum of any of these scores."""
-        exponents = self.log_errors + 4 * UNIT * self.rule.nodes * abs(offset)
-        return float(self.weights(offset) @ (self.totals * exponents + self.share_errors))
+        exponents = self.log_errors + 4 * UNIT * self.nodes * abs(offset)
+        errors = self.masses(offset) * (self.totals * exponents + self.share_errors)
+        return float(errors.sum())
 
 
 def tilted_shares(chain: BinaryChain, rule: Rule, label: int) -> TiltedShares | None:
@@ -62,35 +60,34 @@ def tilted_shares(chain: BinaryChain, rule: Rule, label: int) -> TiltedShares | 
         return None
     labels = LabelCosts(np.full(2, label), np.ones(2), np.zeros((2, 2)))
     z = np.zeros(chain.n, np.int64)
-    together = max(1, KEPT_MASSES // (2 * chain.n * chain.states))
-    groups = []
+    all_nodes = in_fours(rule.nodes)
+    all_shares = []
     all_logs = []
     all_spreads = []
-    for begin in range(0, len(rule.nodes), together):
-        nodes = rule.nodes[begin : begin + together]
-        kept = np.empty((chain.n + 1, chain.states, len(nodes)))
+    for nodes in all_nodes:
+        sweep = labels.sweep(chain, z, nodes)
         shares = np.empty((chain.n, len(nodes)))
-        logs = no_logs(len(nodes))
+        logs = no_logs()
         spreads = run.ShareSpreads(*np.zeros((3, len(nodes))))
-        run.forward_masses(chain.steps, z, labels.tilts(nodes), kept, logs)
-        factors = np.ones((2, len(nodes)))
-        factors[label] = np.exp(-nodes)
-        run.backward_shares(chain.steps, factors, kept, shares, spreads)
+        run.forward_masses(sweep, logs)
+        run.backward_shares(sweep, shares, spreads)
         shares[:, ~np.isfinite(logs.values)] = 0.0
-        groups.append(shares)
-        all_logs.append(np.stack(logs))
-        all_spreads.append(np.stack(spreads))
-    logs = run.LogMasses(*np.concatenate(all_logs, axis=1))
-    spreads = run.ShareSpreads(*np.concatenate(all_spreads, axis=1))
+        all_shares.append(shares)
+        all_logs.append(logs)
+        all_spreads.append(spreads)
+    logs = run.LogMasses(*np.stack(all_logs, axis=1))
+    spreads = run.ShareSpreads(*np.stack(all_spreads, axis=1))
     alive = np.isfinite(logs.values)
-    g = chain.step_error(rule.nodes)
+    g = chain.step_error(all_nodes)
     totals = np.where(alive, spreads.totals, 0.0)
     log_errors = log_error(chain, logs, g) + np.minimum(spreads.masses, chain.n) * g + 64 * UNIT
     share_errors = np.minimum(2 * spreads.shares, 2 * chain.n * totals) * g + 8 * UNIT * totals
     return TiltedShares(
         rule,
+        all_nodes,
+        in_fours(rule.weights),
         logs.values,
-        groups,
+        all_shares,
         totals,
         np.where(alive, log_errors, 0.0),
         np.where(alive, share_errors, 0.0),

@@ -55,14 +55,12 @@ from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
 if TYPE_CHECKING:
-    from fsmeu.trellis.chain_kernels import LogMasses, Tilts
+    from fsmeu.trellis.chain_kernels import LogMasses, Sweep
 
 PROMISED = 1e-12  # an error that is this part of the value is small enough
-KEPT_MASSES = 1 << 26  # masses that are kept at once: 256 MB in single precision; half in double
 TAIL = 1e-16  # of the value: what the tables beyond the rule's interval may add up to
 _STEP = 7  # roundings of a step of a sweep, five, and of the division of rows by their sums
 _NO_CHANCE = 760.0  # the exponential of less than its negative is 0
-_SINGLE = 1e-37  # masses below it are lost in single precision
 _LEAST_VARIANCE = 1e-6  # with less, other nodes would find the same interval
 _GREATEST_TILT = 8.0  # of a one of y, for the lower tail: exp(-8 * 64) is above NO_MASS
 _GREATEST_LIFT = 3.0  # the same for the upper tail: exp(3 * 64) is a double
@@ -103,27 +101,29 @@ def chain_of(first: Floats, steps: Floats, roundings: int = 0) -> BinaryChain:
         table[i, : 2**i] = first.reshape(2**i, 2, -1).sum(axis=2)
     sums = table[:, :, 0] + table[:, :, 1]
     sums[sums == 0] = 1.0  # states that are not reached have no steps
-    table /= sums[:, :, None]
+    for y in range(2):
+        table[:, :, y] /= sums
     n = len(table)
     behind = (roundings + 2 * states * order) / n
-    ones = table[:, states - 1].copy()
-    for i in range(order):
-        ones[i] = table[i, 2**i - 1]
-    zeros = table[:, 0]
-    degenerate = DegenerateProbabilities(
-        _product(zeros[:, 0], zeros[:, 1], behind), _product(ones[:, 1], ones[:, 0], behind)
-    )
+    degenerate = DegenerateProbabilities(*(_all_alike(table, y, behind) for y in range(2)))
     return BinaryChain(table, behind, degenerate)
 
 
 @np.errstate(divide="ignore", invalid="ignore")  # no probability: a logarithm of -inf
-def _product(p: Floats, others: Floats, behind: float) -> BoundedValue:
-    """The product of probabilities p, where those of the other label are given, (n,) each.
+def _all_alike(steps: Floats, y: int, behind: float) -> BoundedValue:
+    """The probability that all labels are y, given P(next label | last m), (n, 2^m, 2).
 
-    p + other = 1, so that the logarithm is -log1p(other / p), whose error is a part of itself.
+    The product of p with p + other = 1, so that the logarithm is -log1p(other / p), whose error is
+    a part of itself.
     """
+    states = steps.shape[1]
+    order = states.bit_length() - 1
+    opening = [(2**i - 1) * y for i in range(order)]  # the states on the way, from 0 on
+    state = (states - 1) * y
+    others = np.append(steps[range(order), opening, 1 - y], steps[order:, state, 1 - y])
     if float(others.sum()) > _NO_CHANCE:  # log p <= -other
         return BoundedValue(0.0, LEAST)
+    p = np.append(steps[range(order), opening, y], steps[order:, state, y])
     total = -float(np.log1p(others / p).sum()) if p.all() else -inf
     value = exp(total)
     if total == -inf:
@@ -180,12 +180,14 @@ class LabelCosts:
     costs: Floats  # what it costs, at least 0, (2,)
     gains: Floats  # what the two labels of y gain, (2, 2)
 
-    def tilts(self, nodes: Floats) -> Tilts:
-        """The factors of labels at nodes."""
-        from fsmeu.trellis.chain_kernels import Tilts
+    def sweep(self, chain: BinaryChain, z: Ints, nodes: Floats) -> Sweep:
+        """A sweep at four nodes, given z, (n,)."""
+        from fsmeu.trellis.chain_kernels import BLOCK, Sweep, Tilts
 
         exponents = -np.multiply.outer(self.costs, nodes)
-        return Tilts(self.counted, np.exp(exponents), -np.expm1(exponents), self.gains)
+        tilts = Tilts(self.counted, np.exp(exponents), -np.expm1(exponents), self.gains)
+        blocks = -(-chain.n // BLOCK)
+        return Sweep(chain.steps, z, tilts, np.empty((blocks + 1, chain.states, len(nodes))))
 
 
 class _Numerator(NamedTuple):
@@ -317,27 +319,21 @@ class _RatioOfSums:
         rule = ruled.rule
         labels = LabelCosts(self.counted, self.costs, numerator.gains)
         most_top = numerator.terms + float(np.abs(numerator.gains).max(axis=1) @ self.numbers)
-        blocks = -(-chain.n // run.BLOCK)
-        together = max(1, KEPT_MASSES // (chain.n * chain.states))
         value = 0.0
         error = ruled.left_out
-        for begin in range(0, len(rule.nodes), together):
-            nodes = rule.nodes[begin : begin + together]
-            weights = rule.weights[begin : begin + together]
-            tilts = labels.tilts(nodes)
-            kept = np.empty((chain.n + 1, chain.states, len(nodes)), np.float32)
-            sizes = np.zeros((2, blocks, len(nodes)))
-            logs = no_logs(len(nodes))
-            spreads = run.Spreads(*np.zeros((3, len(nodes))))
-            means = run.forward_numerators(chain.steps, z, tilts, kept, logs, sizes)
-            run.backward_spreads(chain.steps, z, tilts, kept, sizes, spreads)
+        for nodes, weights in zip(in_fours(rule.nodes), in_fours(rule.weights), strict=True):
+            sweep = labels.sweep(chain, z, nodes)
+            sizes = np.zeros((2, len(sweep.starts) - 1, len(nodes)))
+            logs = no_logs()
+            spreads = run.Spreads(*np.zeros((2, len(nodes))))
+            means = run.forward_numerators(sweep, logs, sizes)
+            run.backward_spreads(sweep, sizes, spreads)
             alive = np.isfinite(logs.values)
             exponents = np.where(alive, logs.values, -inf) - nodes * self.least_below
             masses = weights * np.exp(exponents)
             means = np.where(alive, means, 0.0)
             g = chain.step_error(nodes * self.costs.max())
             off = np.where(alive, log_error(chain, logs, g) + spreads.masses * g, 0.0)
-            off += np.where(alive, (spreads.tiny + 1.0) * run.BLOCK * chain.states * _SINGLE, 0.0)
             off += (64 + 4 * np.where(alive, np.abs(logs.values), 0.0)) * UNIT
             off += 4 * UNIT * nodes * self.below_terms
             means_off = np.where(alive, spreads.numerators, 0.0) * g + 8 * UNIT * numerator.terms
@@ -352,11 +348,16 @@ class _RatioOfSums:
         return BoundedValue(value, error * (1.0 + 1e-6))
 
 
-def no_logs(nodes: int) -> LogMasses:
-    """Logarithms of so many nodes, to be filled."""
+def in_fours(numbers: Floats) -> Floats:
+    """Numbers in rows of four, the last of which is filled up by zeros, (rows, 4)."""
+    return np.append(numbers, np.zeros(-len(numbers) % 4)).reshape(-1, 4)
+
+
+def no_logs() -> LogMasses:
+    """Logarithms at four nodes, to be filled."""
     from fsmeu.trellis.chain_kernels import LogMasses
 
-    return LogMasses(*np.zeros((3, nodes)))
+    return LogMasses(*np.zeros((3, 4)))
 
 
 def log_error(chain: BinaryChain, logs: LogMasses, g: Floats) -> Floats:
@@ -409,9 +410,8 @@ def count_interval(chain: BinaryChain, z: Ints, labels: LabelCosts, spread: Spre
     below = np.minimum(np.array([best]), _GREATEST_TILT / greatest)
     above = -min(0.8 * best, _GREATEST_LIFT / greatest) * np.array([1.0, 0.5, 0.25])
     nodes = np.concatenate([below, above])
-    logs = no_logs(len(nodes))
-    kept = np.zeros((2, chain.states, len(nodes)))
-    forward_masses(chain.steps, z, labels.tilts(nodes), kept, logs)
+    logs = no_logs()
+    forward_masses(labels.sweep(chain, z, nodes), logs)
     needed += 1e-3  # more than the logarithms' roundings
     ends = -(needed + logs.values) / nodes
     ends = np.where(np.isfinite(ends), ends, np.where(nodes > 0, 0.0, inf))

@@ -54,6 +54,8 @@ class BoundedValue(NamedTuple):
 
     def times(self, factors: Floats) -> BoundedArray:
         """The products with several numbers, (k,), that some roundings are behind."""
+        if not factors.any():
+            return BoundedArray(np.zeros(len(factors)), np.zeros(len(factors)))
         off = self.error + _FEW * UNIT * abs(self.value)
         return BoundedArray(self.value * factors, off * np.abs(factors))
 
@@ -66,7 +68,10 @@ class DegenerateProbabilities(NamedTuple):
 
     def worth(self, no_ones: Floats, all_ones: Floats) -> BoundedArray:
         """What these references add to values, given what each of them adds, (k,)."""
-        return self.no_ones.times(no_ones).plus(self.all_ones.times(all_ones))
+        without_ones = self.no_ones.times(no_ones)
+        if not all_ones.any():
+            return without_ones
+        return without_ones.plus(self.all_ones.times(all_ones))
 
 
 class BoundedValues(NamedTuple):

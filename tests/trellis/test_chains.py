@@ -227,19 +227,6 @@ def test_shares_that_take_too_much_room_are_not_made(monkeypatch):
         fsmeu.decode(fsmeu.load("fscore"), model, method="chain_ratios")
 
 
-def test_nodes_in_groups(monkeypatch):
-    """As many at once as masses are kept: the same numbers."""
-    model = two(0.001, 0.5, 400)
-    loss, z = fsmeu.load("fscore"), [0, 1] * 200
-    whole = estimate(loss, z, model), fsmeu.decode(loss, model, method="chain_ratios")
-    for module in (chains, chain_shares):
-        monkeypatch.setattr(module, "KEPT_MASSES", 400 * 2 * 5)
-    parts = estimate(loss, z, model), fsmeu.decode(loss, model, method="chain_ratios")
-    assert parts[0].value == pytest.approx(whole[0].value, rel=1e-14)
-    assert parts[1].labels == whole[1].labels
-    assert parts[1].value == pytest.approx(whole[1].value, rel=1e-14)
-
-
 # -- decisions -------------------------------------------------------------------------------------
 
 
