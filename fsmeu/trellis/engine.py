@@ -45,7 +45,7 @@ from fsmeu.trellis.score_kernels import score_batch
 from fsmeu.trellis.sum_kernels import JointTables, mass_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
 from fsmeu.trellis.workspace import Workspace
-from fsmeu.trellis.y_tables import YTables, most_flows, uncounted, with_lanes
+from fsmeu.trellis.y_tables import YTables, at_nodes, most_flows, uncounted, with_copies
 from fsmeu.trellis.z_tables import ZTables
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
@@ -81,7 +81,12 @@ class SplitTrellis:
 
     def with_lanes(self, nodes: Floats) -> SplitTrellis:
         """The trellis with rows of E[exp(-x count)] for nodes x, (lanes,), in place of counts."""
-        return replace(self, y_tables=with_lanes(self.y_tables, nodes), row_type=lane_rows)
+        return replace(self, y_tables=at_nodes(self._with_copies, nodes), row_type=lane_rows)
+
+    @cached_property
+    def _with_copies(self) -> YTables:
+        """The tape of y with the model, for lanes."""
+        return with_copies(self.y_tables)
 
     def guard(self, where: str, n: int) -> None:
         """Refuses sweeps of length n that would hold too many numbers.

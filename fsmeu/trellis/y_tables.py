@@ -184,11 +184,10 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
     )
 
 
-def with_lanes(y_tables: YTables, nodes: Floats) -> YTables:
-    """The tables for rows of one number for each node x, (lanes,), in place of counts.
+def with_copies(y_tables: YTables) -> YTables:
+    """The tables for rows that what is counted multiplies, in place of moving them.
 
-    What is counted does not move a row, but multiplies it: the row of class c for an arc that
-    counts m is row c + classes * m.
+    The row of class c for an arc that counts m is row c + classes * m.
     """
     classes = len(y_tables.member)
     arc = y_tables.arc.copy()
@@ -199,19 +198,21 @@ def with_lanes(y_tables: YTables, nodes: Floats) -> YTables:
     class_arc[:, 0] += classes * np.repeat(y_tables.target_group[:-1, 1], sizes)
     counted = (y_tables.target_group[:, 1], y_tables.arc_target[:, 1], y_tables.pair_arc[:, 3])
     most = max(int(amounts.max(initial=0)) for amounts in counted)
-    exponents = np.multiply.outer(np.arange(max(int(y_tables.columns[-1]), most + 1)), nodes)
+    return y_tables._replace(arc=arc, class_arc=class_arc, copies=np.array([1 + most]))
+
+
+def at_nodes(y_tables: YTables, nodes: Floats) -> YTables:
+    """The tables ``with_copies`` for rows of one number for each node x, (lanes,)."""
+    copies = int(y_tables.copies[0])
+    # What rows are moved by on the way is at most the greatest value of the counter.
+    exponents = np.multiply.outer(np.arange(max(int(y_tables.columns[-1]), copies)), nodes)
     padding = int(padded(np.array(len(nodes)))) - len(nodes)
     with np.errstate(over="ignore"):  # a lane whose masses are infinite tells nothing
         powers = np.pad(np.exp(-exponents), ((0, 0), (0, padding)))
     # Where counting one item takes nearly all, the deficit is not looked at.
-    rises = np.pad(np.expm1(np.minimum(exponents[: most + 1], _STEEP)), ((0, 0), (0, padding)))
-    return y_tables._replace(
-        columns=np.full_like(y_tables.columns, len(nodes)),
-        arc=arc,
-        class_arc=class_arc,
-        copies=np.array([1 + most]),
-        lanes=Lanes(powers, rises),
-    )
+    rises = np.pad(np.expm1(np.minimum(exponents[:copies], _STEEP)), ((0, 0), (0, padding)))
+    columns = np.full_like(y_tables.columns, len(nodes))
+    return y_tables._replace(columns=columns, lanes=Lanes(powers, rises))
 
 
 def uncounted(y_tables: YTables) -> YTables:
