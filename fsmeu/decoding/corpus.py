@@ -458,7 +458,7 @@ def _guard_scores(corpus: Corpus) -> None:
     cells = 0
     for group in corpus.groups:
         group.trellis.guard("decode_corpus", group.n)
-        cells += len(group.rows) * group.trellis.most_scores(group.n)
+        cells += len(group.rows) * int(group.trellis.most_scores[group.n])
     _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
 
 

@@ -38,7 +38,7 @@ def parts_of(groups: Sequence[LaneGroup]) -> list[Part]:
     parts = []
     place = 0
     for group in groups:
-        cells = max(1, group.trellis.most_scores(group.n))
+        cells = max(1, int(group.trellis.most_scores[group.n]))
         size = max(1, SCORES_AT_ONCE // cells)
         for begin in range(0, group.size, size):
             weights = group.weights.rows(slice(begin, begin + size))

@@ -1,8 +1,9 @@
 """Expectations of ratios of counts under a chain of two labels, with bounds on their errors.
 
 With a rule D^-a = sum_m w_m exp(-x_m D) + R(D) (``rules.py``), E[N / D^a] is a sum over nodes of
-E[N exp(-x_m D)], which sweeps over the chain have (``chain_kernels.py``), for chains of any order,
-with zeros, periodic or absorbing: D = D_0 + C, C a sum of costs of labels, and N a sum of gains.
+E[N exp(-x_m D)], which sweeps over the chain have (``chain_kernels.py``; N: in
+``chain_mean_kernels.py``), for chains of any order, with zeros, periodic or absorbing:
+D = D_0 + C, C a sum of costs of labels, and N a sum of gains.
 
 **What the rule leaves out.** P(D outside [l, h]) <= p with l and h from the nodes themselves:
 P(C <= l) <= exp(x l) E[exp(-x C)] for x > 0, and P(C >= h) the same with x < 0 (Chernoff). So it is
@@ -314,7 +315,8 @@ class _RatioOfSums:
         self, ruled: _Ruled, numerator: _Numerator, z: Ints, chain: BinaryChain
     ) -> BoundedValue:
         """The expectation by a rule."""
-        from fsmeu.trellis import chain_kernels as run
+        from fsmeu.trellis import chain_mean_kernels as run
+        from fsmeu.trellis.chain_kernels import NO_MASS
 
         rule = ruled.rule
         labels = LabelCosts(self.counted, self.costs, numerator.gains)
@@ -340,7 +342,7 @@ class _RatioOfSums:
             terms = numerator.constant + means
             value += float(masses @ terms)
             error += float(masses @ (np.abs(terms) * off + means_off))
-            error += float(weights[~alive].sum()) * run.NO_MASS * most_top
+            error += float(weights[~alive].sum()) * NO_MASS * most_top
         size = min(float(self.ratio.most[0]), numerator.size * self.least**-rule.power)
         if numerator.constant >= 0 and (numerator.gains >= 0).all():
             size = min(size, value)

@@ -279,13 +279,9 @@ class SplitTrellis:
                 return True
         return False
 
-    def most_scores(self, n: int) -> int:
-        """How many scores the steps of length n may show, all positions together."""
-        return int(self._most_scores[n])
-
     @cached_property
-    def _most_scores(self) -> Ints:
-        """The same by length, (n + 1,)."""
+    def most_scores(self) -> Ints:
+        """How many scores steps may show, all positions together, by the length, (n + 1,)."""
         tables = self.z_tables
         shown_from = np.sort(tables.shown_from, axis=1)
         shown = np.zeros(len(tables.kind), np.int64)
@@ -316,7 +312,7 @@ class SplitTrellis:
         n = models.n
         batch = self._batch(models)
         count = len(models.arcs)
-        room = count * self.most_scores(n)
+        room = count * int(self.most_scores[n])
         lanes = 1 if self.row_type is None else int(self.y_tables.columns[n])
         least = np.zeros(lanes) if least is None else least
         greatest = float(np.abs(self.amounts.amount).max(initial=1.0))
