@@ -141,6 +141,7 @@ class _Search:
         self.rule = rule_about_mean(ratio)
         self.first = self.swept(self.rule)
         self.tilt = tilt_of(self.first, self.range)
+        self.plain = self.first[0].scores.first_lane(self.tilt.factor)  # sums: about E[T]
         self.one = priced if len(ratio.v) > 1 else None
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
         # is lost to rounding and to scores that are left out.
@@ -153,8 +154,7 @@ class _Search:
             left_out = NEGLIGIBLE * left_out_steps * math.exp(self.tilt.node * spread)
             joint = group.size * group.greatest
             if priced is not None:
-                plain = swept.scores.first_lane(self.tilt.factor)
-                tilted = priced.greatest_without_signs(plain, joint / self.tilt.down)
+                tilted = priced.greatest_without_signs(self.plain, joint / self.tilt.down)
                 joint = min(joint, self.tilt.up * tilted + TAIL * joint) + left_out
             self.greatest += joint
             rounding = group.rounding if self.sentences == 1 else 2 * group.rounding
@@ -185,8 +185,7 @@ class _Search:
         ratio = self.ratio
         worth = ratio.gain * self.centre**-ratio.power
         if self.one is not None:
-            plain = self.first[0].scores.first_lane(self.tilt.factor)
-            sums = self.one.greatest_sums(plain, worth, ratio.offset)
+            sums = self.one.greatest_sums(self.plain, worth, ratio.offset)
             reached = self.one.reached or None
             off = self.one.rounded
             return _Expected(self._most(sums), self.one.likeliest, reached, off)

@@ -91,7 +91,9 @@ class PricedSums:
             amount = amounts.row_amount[begins[0] : begins[-1]]
             if np.intersect1d(row[amount < 0], row[amount > 0]).size:
                 return self.size
-        self._set_steps(plain._replace(value=np.abs(plain.value)), np.ones(1))
+        if plain.value.min(initial=0.0) < 0.0:
+            plain = plain._replace(value=np.abs(plain.value))
+        self._set_steps(plain, np.ones(1))
         most = float(self._at_prices(0.0, 0.0)[0, 1])
         self.size = min(self.size, most * (1 + 1e-6))
         return self.size

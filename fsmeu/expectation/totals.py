@@ -177,9 +177,8 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     reach = problem.range.around(float(least), float(most))
     extra = np.zeros(len(totals))  # what is added where the references count nothing: T is 0 there
     if least:
-        every = np.ones(len(totals), bool)
-        _, answers = value_coefficients(problem.form, problem.n, totals, 0, every)
-        extra = answers - ratio.offset
+        key = ("answers without items of y", high, begin)
+        extra = derived.get(key, partial(_answers, problem, totals, np.zeros(1))) - ratio.offset
     largest = problem.largest + float(np.abs(ratio.offset).max())
     error = problem.rounding * reach.none * float(np.abs(extra).max())
     # Where S does not matter, no power of it does, and v only has to be above 0.
@@ -197,11 +196,18 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     )
 
 
+def _answers(problem: TotalsProblem, hyp: Floats, ref: Floats) -> Floats:
+    """What the file answers where the joint count is 0, for counts of z and y, (k,) or (1,)."""
+    possible = np.ones(max(len(hyp), len(ref)), bool)
+    return value_coefficients(problem.form, problem.n, hyp, ref, possible)[1]
+
+
 def value_of_none(problem: TotalsProblem) -> float | None:
     """The expected value, signed, if z counts nothing; None where it depends on S from 1 on."""
     most = problem.most_counted
-    ref = np.arange(most + 1)
-    _, offset = value_coefficients(problem.form, problem.n, 0, ref, np.ones(len(ref), bool))
+    derived = problem.form.bound.at(problem.n).derived
+    derive = partial(_answers, problem, np.zeros(1), np.arange(most + 1.0))
+    offset = derived.get(("answers without items of z", most), derive)
     if (offset[1:] != offset[-1]).any():
         return None
     some = float(offset[-1])

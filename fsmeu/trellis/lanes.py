@@ -39,7 +39,8 @@ from fsmeu.trellis.rules import Rule
 from fsmeu.twofold import UNIT
 
 TAIL = 1e-18  # the probability that a count lies outside of its range, at most
-_STEPS = np.array([0.45, 1.0, 2.2])  # multiples of the likely best node that are tried
+# Multiples of the likely best node that are tried; a small one bounds the variance.
+_STEPS = np.array([0.3, 0.85, 2.2])
 _MOST_EXPONENT = 600.0  # x S up to which exp(x S) is a double for certain
 _SMALL = 1e-7  # a node whose deficit tells the mean
 _NONE = 800.0  # a node whose powers are 0: only counts of 0 have mass

@@ -206,11 +206,13 @@ def at_nodes(y_tables: YTables, nodes: Floats) -> YTables:
     copies = int(y_tables.copies[0])
     # What rows are moved by on the way is at most the greatest value of the counter.
     exponents = np.multiply.outer(np.arange(max(int(y_tables.columns[-1]), copies)), nodes)
-    padding = int(padded(np.array(len(nodes)))) - len(nodes)
+    size = int(padded(np.array(len(nodes))))
+    powers = np.zeros((len(exponents), size))
     with np.errstate(over="ignore"):  # a lane whose masses are infinite tells nothing
-        powers = np.pad(np.exp(-exponents), ((0, 0), (0, padding)))
+        powers[:, : len(nodes)] = np.exp(-exponents)
     # Where counting one item takes nearly all, the deficit is not looked at.
-    rises = np.pad(np.expm1(np.minimum(exponents[:copies], _STEEP)), ((0, 0), (0, padding)))
+    rises = np.zeros((copies, size))
+    rises[:, : len(nodes)] = np.expm1(np.minimum(exponents[:copies], _STEEP))
     columns = np.full_like(y_tables.columns, len(nodes))
     return y_tables._replace(columns=columns, lanes=Lanes(powers, rises))
 
