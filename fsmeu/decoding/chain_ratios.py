@@ -44,8 +44,8 @@ from fsmeu.trellis import chains
 from fsmeu.trellis.chain_shares import TiltedShares, tilted_shares
 from fsmeu.trellis.chains import (
     BinaryChain,
+    CountInterval,
     CountMoments,
-    Interval,
     ReferenceCounts,
 )
 from fsmeu.trellis.roundings import LEAST, BoundedArray, BoundedValue
@@ -112,7 +112,7 @@ def _expected(ratios: RatioByCount, chain: BinaryChain, marginals: Floats) -> _E
 
 
 @np.errstate(divide="ignore", invalid="ignore")  # a D of 0 at the ends
-def _coarse(ratios: RatioByCount, expected: _Expected, refs: Interval) -> _Coarse:
+def _coarse(ratios: RatioByCount, expected: _Expected, refs: CountInterval) -> _Coarse:
     """Bounds on values, given where ref is."""
     # Without a constant, the ratio is 0 where y has no ones.
     low = np.where(ratios.constant == 0, max(refs.low, 1.0), refs.low)
@@ -213,7 +213,7 @@ class _Search:
     ratios: RatioByCount
     coarse: _Coarse
     expected: _Expected
-    refs: Interval
+    refs: CountInterval
 
     def rule(self, segment: _Segment, first: int, low: int, high: int, eps: float) -> Rule:
         """A rule for W = v + C of the numbers from ``low`` to ``high``, its centre that of one."""
@@ -454,7 +454,7 @@ def _prepared(chain: BinaryChain, ratios: RatioByCount, moments: CountMoments) -
     z = np.zeros(n, np.int64)
     labels = chains.LabelCosts(np.ones(2, np.int64), np.ones(2), np.zeros((2, 2)))
     reach = chains.count_interval(chain, z, labels, chains.Spread(moments.variance, outside))
-    refs = Interval(reach.low, min(reach.high, float(n)), outside)
+    refs = CountInterval(reach.low, min(reach.high, float(n)), outside)
     return _Search(chain, ratios, _coarse(ratios, expected, refs), expected, refs)
 
 

@@ -294,14 +294,14 @@ class _Search:
                 swept = self.swept(rule)
             if sum(part.scores.value.size for part in swept) > MOST_SCORES:
                 return decision
-            lanes = _Lanes(self, rule, swept, expected, near)
+            lanes = _LaneScores(self, rule, swept, expected, near)
             decision = self._with_rule(lanes, expected, none)
             enough = max(2 * decision.error, _CLOSE * abs(decision.value))
             if not rule.is_one_sided or decision.upper <= decision.value + enough:
                 break
         return decision
 
-    def _with_rule(self, lanes: _Lanes, expected: Floats, none: float) -> TotalsDecision:
+    def _with_rule(self, lanes: _LaneScores, expected: Floats, none: float) -> TotalsDecision:
         """The best of all totals, by the scores of a rule."""
         error = error_of_none(self.problem)
         caps = self._coarse(expected)
@@ -330,7 +330,7 @@ class _Search:
         return BoundedValue(self.problem.sign * found.value, found.error)
 
 
-class _Lanes:
+class _LaneScores:
     """Scores of steps for any total, from those at the nodes of a rule."""
 
     def __init__(

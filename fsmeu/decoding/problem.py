@@ -50,8 +50,7 @@ NEAR = 1e-6  # nothing is searched for that can be better by no more than this p
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 LISTED_ARCS = 1 << 20  # arcs of a model of which it is asked whether they leave one reference
-_ALL_CHANGES = 128  # labels up to which all changes of one are valued; of more labels, some
-_SOME_CHANGES = 16
+_CHANGES = 16  # changes of one label whose values tell what one costs
 HIDDEN = "rounding hides which is best"
 
 
@@ -409,37 +408,24 @@ def _in_range(problem: Problem, answer: Answer, known: bool = False) -> Answer:
 
 
 def _step(problem: Problem, indices: Ints) -> float:
-    """The median of |change of the value| over changes of one label, 0 where it is not cheap.
+    """The median of |change of the value| over some changes of one label, 0 where it is not cheap.
 
     It is 0, too, where the loss is not defined for all sequences, as changes may leave these.
     """
-    has_changes = problem.n > 0 and len(problem.loss.alphabet) > 1
-    if not has_changes or problem.loss.allowed(problem.n) is not None:
+    labels = len(problem.loss.alphabet)
+    if problem.n == 0 or labels == 1 or problem.loss.allowed(problem.n) is not None:
         return 0.0
+    rows = np.arange(_CHANGES)
+    places = np.linspace(0, problem.n - 1, _CHANGES).astype(int)
+    changed = np.repeat(indices[None], _CHANGES, axis=0)
+    changed[rows, places] = (indices[places] + 1 + rows % (labels - 1)) % labels
+    queries = list(map(problem.query, [indices, *changed]))
     with suppress(FsmeuError, TimeoutError):
-        changes = _changes_at_all if problem.n <= _ALL_CHANGES else _changes_at_some
-        step = float(np.median(changes(problem, indices)))
+        limit = problem.cheap_states
+        values, _ = values_and_errors(queries, ExpectOptions(keep=problem.keep, max_states=limit))
+        step = float(np.median(np.abs(values[1:] - values[0])))
         return step if np.isfinite(step) else 0.0
     return 0.0
-
-
-def _changes_at_all(problem: Problem, indices: Ints) -> Floats:
-    """|change of the value| for every other label at each position, (changes,)."""
-    changed = Changes(problem).values(indices)
-    differs = np.arange(changed.shape[1]) != indices[:, None]
-    changes: Floats = np.abs(changed[differs] - changed[~differs].mean())
-    return changes
-
-
-def _changes_at_some(problem: Problem, indices: Ints) -> Floats:
-    """The same for the next label at some positions, which lie apart evenly, (changes,)."""
-    candidates = np.repeat(indices[None], 1 + _SOME_CHANGES, axis=0)
-    places = np.linspace(0, problem.n - 1, _SOME_CHANGES).astype(int)
-    rows = np.arange(1, 1 + _SOME_CHANGES)
-    candidates[rows, places] = (indices[places] + 1) % len(problem.loss.alphabet)
-    values, _ = problem.values(list(candidates))
-    changes: Floats = np.abs(values[1:] - values[0])
-    return changes
 
 
 def with_best_of_all(problem: Problem, answer: Answer) -> Answer:

@@ -49,7 +49,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.limits import SUMS_PER_CANDIDATE, TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.models.base import arc_weights_many
-from fsmeu.trellis.batches import Decided
+from fsmeu.trellis.batches import BestHypotheses
 from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import value_coefficients
@@ -113,7 +113,7 @@ def _is_quick(trellis: SplitTrellis, problem: Problem) -> bool:
     return _ends_allowed(trellis, problem) >= int(trellis.z_tables.columns[problem.n])
 
 
-def _decided(trellis: SplitTrellis, problems: Sequence[Problem]) -> Decided:
+def _decided(trellis: SplitTrellis, problems: Sequence[Problem]) -> BestHypotheses:
     """The best hypotheses; of one problem that is not quick, by the ends that are allowed.
 
     Where the time is limited, how long an end takes is measured on a few of them, which are tried

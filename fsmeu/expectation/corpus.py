@@ -308,7 +308,7 @@ def _levels(corpus: Corpus, zs: Sequence[Ints]) -> Levels:
 # -- the joint distribution of all counts ----------------------------------------------------------
 
 
-class _JointCounts(NamedTuple):
+class _CountDistribution(NamedTuple):
     """A joint distribution of counts, with an axis for each, the least of each count at 0."""
 
     masses: Floats
@@ -320,7 +320,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value from a table with a cell for every tuple of totals that are looked at."""
     whole = protocol.check_totals(corpus.loss, "expect_corpus")
     names = protocol.counts_read(whole)
-    parts = list[_JointCounts]()
+    parts = list[_CountDistribution]()
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
         low, part = _sentence_counts(loss, z, model, names)
@@ -329,7 +329,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         _guard_table(1 + size)
         parts.append(part)
     none = np.ones((1,) * len(least))
-    [table] = product_tree(parts or [_JointCounts(none, none > 0, 0.0)], _plus)[-1]
+    [table] = product_tree(parts or [_CountDistribution(none, none > 0, 0.0)], _plus)[-1]
     totals = np.array(np.nonzero(table.possible))
     masses = table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
@@ -353,7 +353,7 @@ def _guard_table(shape: Floats | Ints) -> None:
 
 def _sentence_counts(
     loss: Loss, z: Ints, model: Model, names: Sequence[str]
-) -> tuple[Floats, _JointCounts]:
+) -> tuple[Floats, _CountDistribution]:
     """The least counts of a sentence, 0 before them, and their joint distribution."""
     bound = protocol.check_totals(loss, "expect_corpus")
     view = SpecAutomaton(bound.at(len(z)), z, merge=False)
@@ -374,10 +374,10 @@ def _sentence_counts(
     masses = np.zeros(shape)
     np.add.at(masses, tuple(places), final.mass[0, occurs])
     error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
-    return low, _JointCounts(masses, masses > 0, error)
+    return low, _CountDistribution(masses, masses > 0, error)
 
 
-def _plus(left: _JointCounts, right: _JointCounts) -> _JointCounts:
+def _plus(left: _CountDistribution, right: _CountDistribution) -> _CountDistribution:
     """The joint distribution of the totals of two parts, by Fourier transforms."""
     shape = [a + b - 1 for a, b in zip(left.masses.shape, right.masses.shape, strict=True)]
     axes = tuple(range(len(shape)))
@@ -390,4 +390,4 @@ def _plus(left: _JointCounts, right: _JointCounts) -> _JointCounts:
     norms = sum(float(np.linalg.norm(part.masses)) for part in (left, right))
     error = left.error + right.error + 32 * UNIT * math.log2(2 + masses.size) * norms
     occurs = possible > 0.5
-    return _JointCounts(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs, error)
+    return _CountDistribution(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs, error)

@@ -269,7 +269,7 @@ def first_alike(rows: Floats) -> Ints:
     return np.array([first.setdefault(row.tobytes(), k) for k, row in enumerate(rows)], np.int64)
 
 
-class Decided(NamedTuple):
+class BestHypotheses(NamedTuple):
     """Best hypotheses."""
 
     labels: Ints  # label indices, (batch, n)

@@ -135,7 +135,7 @@ def _all_alike(steps: Floats, y: int, behind: float) -> BoundedValue:
 # -- one hypothesis --------------------------------------------------------------------------------
 
 
-class Interval(NamedTuple):
+class CountInterval(NamedTuple):
     """Where a sum is, but for a probability."""
 
     low: float
@@ -147,7 +147,7 @@ class ReferenceCounts(NamedTuple):
     """What is known of the reference."""
 
     marginals: Floats  # P(y_i = 1), (n,), good enough for the choice of nodes
-    ones: Interval  # where the number of its ones is
+    ones: CountInterval  # where the number of its ones is
 
 
 def chain_value(form: Confusion, z: Ints, chain: BinaryChain) -> BoundedValue | None:
@@ -278,7 +278,7 @@ class _RatioOfSums:
         if counts is not None and alike:
             amount = float(self.amounts[0])
             low, high, outside = counts.ones
-            reach = Interval(amount * low, amount * high, outside)
+            reach = CountInterval(amount * low, amount * high, outside)
         elif not self.costs.any():
             d = self.least_below  # the same for all references
             power = self.ratio.power
@@ -296,7 +296,7 @@ class _RatioOfSums:
         worth = min(1.0, size * centre**-self.ratio.power / most) if most else 1.0
         return max(TAIL * worth / (2.0 + self.ratio.most_below / centre), 1e-290)
 
-    def _rule(self, reach: Interval, cost: float, size: float) -> _Ruled:
+    def _rule(self, reach: CountInterval, cost: float, size: float) -> _Ruled:
         """A rule for D^-a; ``reach`` is where C is, ``cost`` is E[C], ``size`` is E|N|."""
         power = self.ratio.power
         most = float(self.ratio.most[0])
@@ -398,7 +398,9 @@ class Spread(NamedTuple):
     outside: float  # the probability that may lie outside
 
 
-def count_interval(chain: BinaryChain, z: Ints, labels: LabelCosts, spread: Spread) -> Interval:
+def count_interval(
+    chain: BinaryChain, z: Ints, labels: LabelCosts, spread: Spread
+) -> CountInterval:
     """Where C is, but for a probability: by Chernoff's bound, the best of a few nodes.
 
     The upper tail has several nodes: where ones are rare and come in runs, E[exp(-x C)] may explode
@@ -417,4 +419,4 @@ def count_interval(chain: BinaryChain, z: Ints, labels: LabelCosts, spread: Spre
     needed += 1e-3  # more than the logarithms' roundings
     ends = -(needed + logs.values) / nodes
     ends = np.where(np.isfinite(ends), ends, np.where(nodes > 0, 0.0, inf))
-    return Interval(max(0.0, float(ends[0])), float(ends[1:].min()), spread.outside)
+    return CountInterval(max(0.0, float(ends[0])), float(ends[1:].min()), spread.outside)

@@ -23,8 +23,8 @@ from fsmeu.trellis import lane_rows
 from fsmeu.trellis.adjoint_kernels import adjoint_batch
 from fsmeu.trellis.batches import (
     Batch,
+    BestHypotheses,
     CountRanges,
-    Decided,
     FoundMeans,
     FoundPaths,
     FoundScores,
@@ -118,7 +118,7 @@ class SplitTrellis:
             work += _BOUND_SUMS * int(self.z_tables.columns[n]) * int(self.y_tables.columns[n])
         return int(min(max(1.0, sums / work), MOST_ENDS))
 
-    def decide(self, models: ArcWeights, sign: float, most: int = MOST_ENDS) -> Decided:
+    def decide(self, models: ArcWeights, sign: float, most: int = MOST_ENDS) -> BestHypotheses:
         """The best hypothesis under each model.
 
         Args:
@@ -142,7 +142,7 @@ class SplitTrellis:
         with self.workspace.borrowed("decision", n, self.workspace.decision_buffers) as buffers:
             run(tables, batch, most, ends, best, buffers)
         tried = ends[:, 2].sum(axis=1).astype(int)
-        return Decided(batch.labels, best, ends[:, 0], ends[:, 1], tried)
+        return BestHypotheses(batch.labels, best, ends[:, 0], ends[:, 1], tried)
 
     @cached_property
     def _uncounted(self) -> YTables:

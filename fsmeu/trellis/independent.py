@@ -53,7 +53,7 @@ from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 from fsmeu.twofold import UNIT
 
 if TYPE_CHECKING:
-    from fsmeu.trellis.independent_kernels import Items, Numerators, Tilts
+    from fsmeu.trellis.independent_kernels import Items, Numerators, RuleByCount
 
 SHORT = 1000  # labels up to which all k are valued, by a rule that serves every row of this length
 ENOUGH = 1e-13  # an error that is this part of the value is not made smaller
@@ -263,7 +263,7 @@ class Labels:
     def reach(self) -> float:
         """How far from its mean a number of items lies, but for a probability of ``TAIL``."""
         items = self.items(False)
-        variance = float(np.einsum("i,i->", items.chance, items.other)) * (1.0 + 1e-6)
+        variance = float(np.einsum("i,i->", items.probability, items.other)) * (1.0 + 1e-6)
         logs = log(2 / TAIL)
         return logs / 3 + sqrt(logs * logs / 9 + 2 * variance * logs)
 
@@ -272,12 +272,14 @@ class Labels:
         """The probabilities that no label is a one, and that all are."""
         from fsmeu.trellis.independent_kernels import LOG_UNITS, log_masses
 
-        chances = []
+        degenerate = []
         for flip in (False, True):
             total = float(log_masses(self.items(flip), np.array([inf]))[0])
-            chance = exp(total)
-            chances.append(BoundedValue(chance, (LOG_UNITS * abs(total) + 4) * UNIT * chance))
-        return DegenerateProbabilities(*chances)
+            probability = exp(total)
+            degenerate.append(
+                BoundedValue(probability, (LOG_UNITS * abs(total) + 4) * UNIT * probability)
+            )
+        return DegenerateProbabilities(*degenerate)
 
     def window(self, piece: Piece) -> tuple[Floats, Floats, Floats]:
         """E[D] of a piece, and ends between which D lies but for ``TAIL``, (ks,) each."""
@@ -292,9 +294,9 @@ class Labels:
 # -- the terms of a piece --------------------------------------------------------------------------
 
 
-def _kernel_arguments(piece: Piece, rule: Rule) -> tuple[Tilts, Numerators]:
+def _kernel_arguments(piece: Piece, rule: Rule) -> tuple[RuleByCount, Numerators]:
     """What kernels read of a piece and a rule."""
-    from fsmeu.trellis.independent_kernels import Numerators, Tilts
+    from fsmeu.trellis.independent_kernels import Numerators, RuleByCount
 
     falls = np.exp(-np.multiply.outer(rule.nodes, piece.shifts))
     falls *= rule.weights[:, None]
@@ -303,8 +305,8 @@ def _kernel_arguments(piece: Piece, rule: Rule) -> tuple[Tilts, Numerators]:
     # All terms of E[S(D)] together are D^-a at least, and shares are at most what they are without
     # a tilt: a node whose mass is far below is less than a unit of rounding of the sum.
     cutoffs = _SKIPPED * float(piece.greatest.max()) ** -piece.power / falls.max(axis=1)
-    tilts = Tilts(rule.nodes, falls, piece.shifts, *amounts, piece.is_even, off, cutoffs)
-    return tilts, Numerators(piece.top[0].copy(), piece.top[1].copy(), piece.top[2].copy())
+    by_count = RuleByCount(rule.nodes, falls, piece.shifts, *amounts, piece.is_even, off, cutoffs)
+    return by_count, Numerators(piece.top[0].copy(), piece.top[1].copy(), piece.top[2].copy())
 
 
 def wide_rule_of(piece: Piece) -> Rule:
@@ -334,10 +336,10 @@ def add_piece(piece: Piece, rule: Rule | None, labels: Labels, out: Floats) -> N
         out[0] += values
         out[1] += errors
         return
-    tilts, tops = _kernel_arguments(piece, rule)
+    by_count, tops = _kernel_arguments(piece, rule)
     chosen = labels.items(piece.flips[0])
     others = labels.items(piece.flips[1])
-    add_terms(chosen, others, tilts, tops, int(piece.ks[0]), out)
+    add_terms(chosen, others, by_count, tops, int(piece.ks[0]), out)
     sizes = labels.sizes(piece)
     out[1] += UNDERFLOW * float(rule.weights.sum()) * (sizes + np.abs(piece.top).max(axis=0))
     if rule.is_one_sided:
@@ -402,7 +404,7 @@ class _Step(NamedTuple):
     """A piece with its rule, if it needs one, and what kernels read of both."""
 
     piece: Piece
-    tilts: Tilts | None
+    by_count: RuleByCount | None
     tops: Numerators | None
     underflow: Floats  # a bound on terms that are too small for doubles, (ks,)
 
@@ -427,14 +429,14 @@ class NodeValues(RowValues):
         for step in self.steps:
             first = int(step.piece.ks[0])
             part = out[:, :, first : first + len(step.piece.ks)]
-            if step.tilts is None:
+            if step.by_count is None:
                 before = prefix_sums(rows)
                 ks = slice(first, first + len(step.piece.ks))
                 values, errors = step.piece.known_values(before[:, ks], before[:, -1:])
                 part[:, 0] += values
                 part[:, 1] += errors
             else:
-                add_terms_of_rows(rows, step.piece.flips, step.tilts, step.tops, first, part)
+                add_terms_of_rows(rows, step.piece.flips, step.by_count, step.tops, first, part)
                 part[:, 1] += step.underflow
         add_degenerate_of_rows(rows, self.degenerate, out)
         return out[:, 0], out[:, 1]
@@ -471,7 +473,7 @@ def _step(piece: Piece) -> _Step:
     if piece.is_constant:
         return _Step(piece, None, None, np.zeros(1))
     rule = wide_rule_of(piece)
-    tilts, tops = _kernel_arguments(piece, rule)
+    by_count, tops = _kernel_arguments(piece, rule)
     size = (piece.length + 1) * np.abs(piece.top).max(axis=0)
     underflow = UNDERFLOW * float(rule.weights.sum()) * size
-    return _Step(piece, tilts, tops, underflow)
+    return _Step(piece, by_count, tops, underflow)

@@ -31,7 +31,7 @@ _helper = partial(jit_helper, fastmath={"contract"})
 class Items(NamedTuple):
     """The probabilities with which labels are items, (n,), and with which they are not, (n,)."""
 
-    chance: Floats
+    probability: Floats
     other: Floats
 
 
@@ -43,7 +43,7 @@ class Numerators(NamedTuple):
     others: Floats
 
 
-class Tilts(NamedTuple):
+class RuleByCount(NamedTuple):
     """The nodes of a rule, (M,), and what an item counts among the first k labels and the others.
 
     ``shifts`` are v, D without items, (ks,), and ``falls`` the weight of each node times
@@ -71,43 +71,43 @@ def _plus(total: float, lost: float, term: float) -> Any:
 
 
 @_helper
-def _product(chance: Any, other: Any, keep: float) -> float:
-    """The product of other + chance * keep over labels."""
+def _product(probability: Any, other: Any, keep: float) -> float:
+    """The product of other + probability * keep over labels."""
     even = 1.0
     odd = 1.0
-    n = len(chance)
+    n = len(probability)
     for i in range(0, n - 1, 2):
-        even *= other[i] + chance[i] * keep
-        odd *= other[i + 1] + chance[i + 1] * keep
+        even *= other[i] + probability[i] * keep
+        odd *= other[i + 1] + probability[i + 1] * keep
     if n % 2:
-        even *= other[n - 1] + chance[n - 1] * keep
+        even *= other[n - 1] + probability[n - 1] * keep
     return even * odd
 
 
 @_helper
-def _lack(chance: Any, less: float) -> float:
-    """1 less the product of 1 - chance * less over labels, a sum of positive terms."""
+def _lack(probability: Any, less: float) -> float:
+    """1 less the product of 1 - probability * less over labels, a sum of positive terms."""
     e0 = 0.0
     e1 = 0.0
     e2 = 0.0
     e3 = 0.0
-    n = len(chance)
+    n = len(probability)
     fours = n - n % 4
     for i in range(0, fours, 4):
-        e0 += chance[i] * less * (1.0 - e0)
-        e1 += chance[i + 1] * less * (1.0 - e1)
-        e2 += chance[i + 2] * less * (1.0 - e2)
-        e3 += chance[i + 3] * less * (1.0 - e3)
+        e0 += probability[i] * less * (1.0 - e0)
+        e1 += probability[i + 1] * less * (1.0 - e1)
+        e2 += probability[i + 2] * less * (1.0 - e2)
+        e3 += probability[i + 3] * less * (1.0 - e3)
     for i in range(fours, n):
-        e0 += chance[i] * less * (1.0 - e0)
+        e0 += probability[i] * less * (1.0 - e0)
     e0 += e1 * (1.0 - e0)
     e2 += e3 * (1.0 - e2)
     return e0 + e2 * (1.0 - e0)
 
 
 @_helper
-def _log_mass(chance: Any, other: Any, begin: int, end: int, x: float) -> float:
-    """The sum of log(other + chance exp(-x)) over labels, compensated between blocks.
+def _log_mass(probability: Any, other: Any, begin: int, end: int, x: float) -> float:
+    """The sum of log(other + probability exp(-x)) over labels, compensated between blocks.
 
     What a block lacks of 1 keeps its digits however small it is; where it is 1/2 or more, the
     product itself is taken.
@@ -118,7 +118,7 @@ def _log_mass(chance: Any, other: Any, begin: int, end: int, x: float) -> float:
     lost = 0.0
     for low in range(begin, end, BLOCK):
         high = min(low + BLOCK, end)
-        chances = chance[low:high]
+        chances = probability[low:high]
         others = other[low:high]
         lack = _lack(chances, less)
         if lack < 0.5:
@@ -133,27 +133,27 @@ def _log_mass(chance: Any, other: Any, begin: int, end: int, x: float) -> float:
 
 
 @_helper
-def _mass(chance: Any, other: Any, x: float) -> Any:
-    """The product of other + chance exp(-x) over labels, and the units of rounding of it.
+def _mass(probability: Any, other: Any, x: float) -> Any:
+    """The product of other + probability exp(-x) over labels, and the units of rounding of it.
 
     A product of few factors is taken as it is: three roundings each.
     """
-    n = len(chance)
+    n = len(probability)
     if n <= _FEW:
-        return _product(chance, other, np.exp(-x)), 3.0 * n
-    log = _log_mass(chance, other, 0, n, x)
+        return _product(probability, other, np.exp(-x)), 3.0 * n
+    log = _log_mass(probability, other, 0, n, x)
     return np.exp(log), LOG_UNITS * abs(log)
 
 
 @_helper
-def _share_sum(chance: Any, other: Any, begin: int, end: int, keep: float) -> float:
+def _share_sum(probability: Any, other: Any, begin: int, end: int, keep: float) -> float:
     """The sum of shares divided by exp(-x) = ``keep``, compensated between blocks."""
     total = 0.0
     lost = 0.0
     for low in range(begin, end, BLOCK):
         part = 0.0
         for i in range(low, min(low + BLOCK, end)):
-            part += chance[i] / (other[i] + chance[i] * keep)
+            part += probability[i] / (other[i] + probability[i] * keep)
         total, lost = _plus(total, lost, part)
     return total + lost
 
@@ -163,7 +163,7 @@ def log_masses(items: Items, nodes: Floats) -> Floats:
     """The logarithm of the probability generating function of the number of items, (M,)."""
     logs = np.empty(len(nodes))
     for m in range(len(nodes)):
-        logs[m] = _log_mass(items.chance, items.other, 0, len(items.chance), nodes[m])
+        logs[m] = _log_mass(items.probability, items.other, 0, len(items.probability), nodes[m])
     return logs
 
 
@@ -188,40 +188,40 @@ def prefix_sums(rows: Floats) -> Floats:
 
 
 @_helper
-def _add_even(items: Any, tilts: Any, tops: Any, first: int, values: Any, errors: Any) -> None:
+def _add_even(items: Any, rule: Any, tops: Any, first: int, values: Any, errors: Any) -> None:
     """Adds the terms of all nodes where items count alike, and bounds on their roundings.
 
-    k goes from ``first`` on; tilts.first is 1.
+    k goes from ``first`` on; rule.first is 1.
     """
-    chance = items.chance
+    probability = items.probability
     other = items.other
-    n = len(chance)
+    n = len(probability)
     count = len(values)
     quotients = np.zeros(BLOCK)
     shares = np.empty(BLOCK)
     has_others = tops.others.any()
     is_plain = not has_others and not tops.constant.any() and tops.chosen.min() >= 0.0
-    mean = chance.sum()
-    for m in range(len(tilts.nodes)):
-        x = tilts.nodes[m]
+    mean = probability.sum()
+    for m in range(len(rule.nodes)):
+        x = rule.nodes[m]
         keep = np.exp(-x)
-        if np.exp(0.99 * mean * np.expm1(-x)) <= tilts.cutoffs[m]:  # 1 - p q <= exp(-p q)
+        if np.exp(0.99 * mean * np.expm1(-x)) <= rule.cutoffs[m]:  # 1 - p q <= exp(-p q)
             continue
-        mass, units = _mass(chance, other, x)
-        if mass <= tilts.cutoffs[m]:
+        mass, units = _mass(probability, other, x)
+        if mass <= rule.cutoffs[m]:
             continue
-        digits = tilts.off + UNIT * (_EVEN_UNITS + units)
+        digits = rule.off + UNIT * (_EVEN_UNITS + units)
         steep = UNIT * _SHIFT_UNITS * x
-        total = _share_sum(chance, other, 0, first, keep)
+        total = _share_sum(probability, other, 0, first, keep)
         lost = 0.0
         whole = 0.0
         if has_others:
-            whole = keep * (total + _share_sum(chance, other, first, n, keep))
+            whole = keep * (total + _share_sum(probability, other, first, n, keep))
         for begin in range(0, count, BLOCK):
             size = min(BLOCK, count - begin)
             used = min(size, n - first - begin)
             low = first + begin
-            chances = chance[low : low + used]  # indices from 0 on: loops that need no checks
+            chances = probability[low : low + used]  # indices from 0 on: loops that need no checks
             others = other[low : low + used]
             for j in range(used):
                 quotients[j] = chances[j] / (others[j] + chances[j] * keep)
@@ -233,9 +233,9 @@ def _add_even(items: Any, tilts: Any, tops: Any, first: int, values: Any, errors
             if used < size:  # k = n
                 shares[used] = (base + part) * keep
             if is_plain:
-                falls = tilts.falls[m, begin : begin + size]
+                falls = rule.falls[m, begin : begin + size]
                 chosen = tops.chosen[begin : begin + size]
-                shifts = tilts.shifts[begin : begin + size]
+                shifts = rule.shifts[begin : begin + size]
                 sums = values[begin : begin + size]
                 bounds = errors[begin : begin + size]
                 for j in range(size):
@@ -245,25 +245,25 @@ def _add_even(items: Any, tilts: Any, tops: Any, first: int, values: Any, errors
             else:
                 for j in range(size):
                     k = begin + j
-                    weight = mass * tilts.falls[m, k]
+                    weight = mass * rule.falls[m, k]
                     with_a = tops.chosen[k] * shares[j]
                     with_b = tops.others[k] * (whole - shares[j])
                     values[k] += weight * (tops.constant[k] + with_a + with_b)
                     terms = abs(tops.constant[k]) + abs(with_a) + abs(tops.others[k]) * whole
-                    errors[k] += (digits + steep * tilts.shifts[k]) * weight * terms
+                    errors[k] += (digits + steep * rule.shifts[k]) * weight * terms
             total, lost = _plus(total, lost, part)
 
 
 @_helper
 def _walk_chosen(items: Any, x: float, first: int, masses: Any, shares: Any) -> Any:
     """Fills masses and sums of shares of the first k labels, (ks,); the last logarithm of these."""
-    chance = items.chance
+    probability = items.probability
     other = items.other
-    n = len(chance)
+    n = len(probability)
     keep = np.exp(-x)
-    log = _log_mass(chance, other, 0, first, x)
+    log = _log_mass(probability, other, 0, first, x)
     log_lost = 0.0
-    total = _share_sum(chance, other, 0, first, keep)
+    total = _share_sum(probability, other, 0, first, keep)
     lost = 0.0
     for begin in range(0, len(masses), BLOCK):
         end = min(begin + BLOCK, len(masses))
@@ -274,11 +274,11 @@ def _walk_chosen(items: Any, x: float, first: int, masses: Any, shares: Any) -> 
             shares[k] = (total + lost + part) * keep
             i = first + k
             if i < n:
-                weight = other[i] + chance[i] * keep
+                weight = other[i] + probability[i] * keep
                 mass *= weight
-                part += chance[i] / weight
+                part += probability[i] / weight
         total, lost = _plus(total, lost, part)
-        term = _log_mass(chance, other, first + begin, min(first + end, n), x)
+        term = _log_mass(probability, other, first + begin, min(first + end, n), x)
         log, log_lost = _plus(log, log_lost, term)
     return log
 
@@ -289,13 +289,13 @@ def _walk_others(items: Any, x: float, first: int, masses: Any, shares: Any) -> 
 
     Returns the greatest of the logarithms of the latter masses, without signs.
     """
-    chance = items.chance
+    probability = items.probability
     other = items.other
     keep = np.exp(-x)
     count = len(masses)
-    log = _log_mass(chance, other, first + count - 1, len(chance), x)
+    log = _log_mass(probability, other, first + count - 1, len(probability), x)
     log_lost = 0.0
-    total = _share_sum(chance, other, first + count - 1, len(chance), keep)
+    total = _share_sum(probability, other, first + count - 1, len(probability), keep)
     lost = 0.0
     for end in range(count, 0, -BLOCK):  # the numbers from begin to end - 1
         begin = max(0, end - BLOCK)
@@ -306,17 +306,17 @@ def _walk_others(items: Any, x: float, first: int, masses: Any, shares: Any) -> 
             shares[k] = (total + lost + part) * keep
             i = first + k - 1
             if i >= 0:
-                weight = other[i] + chance[i] * keep
+                weight = other[i] + probability[i] * keep
                 mass *= weight
-                part += chance[i] / weight
+                part += probability[i] / weight
         total, lost = _plus(total, lost, part)
-        term = _log_mass(chance, other, max(first + begin - 1, 0), first + end - 1, x)
+        term = _log_mass(probability, other, max(first + begin - 1, 0), first + end - 1, x)
         log, log_lost = _plus(log, log_lost, term)
     return log
 
 
 @_helper
-def _add_uneven(chosen: Any, others: Any, tilts: Any, tops: Any, first: int, out: Any) -> None:
+def _add_uneven(chosen: Any, others: Any, rule: Any, tops: Any, first: int, out: Any) -> None:
     """Adds the same where items of the first k labels and of the others count differently.
 
     ``chosen`` and ``others`` are the items among the former and among the latter; ``out`` has the
@@ -326,45 +326,45 @@ def _add_uneven(chosen: Any, others: Any, tilts: Any, tops: Any, first: int, out
     masses = np.empty(count)
     with_a = np.empty(count)
     with_b = np.empty(count)
-    for m in range(len(tilts.nodes)):
-        x = tilts.nodes[m]
-        far = _walk_chosen(chosen, x * tilts.first, first, masses, with_a)
-        rest = _walk_others(others, x * tilts.second, first, masses, with_b)
+    for m in range(len(rule.nodes)):
+        x = rule.nodes[m]
+        far = _walk_chosen(chosen, x * rule.first, first, masses, with_a)
+        rest = _walk_others(others, x * rule.second, first, masses, with_b)
         far = min(abs(far) + abs(rest), 2 * _NEGLIGIBLE)
-        digits = tilts.off + UNIT * (_UNEVEN_UNITS + LOG_UNITS * far)
+        digits = rule.off + UNIT * (_UNEVEN_UNITS + LOG_UNITS * far)
         steep = UNIT * _SHIFT_UNITS * x
         for k in range(count):
-            weight = tilts.falls[m, k] * masses[k]
+            weight = rule.falls[m, k] * masses[k]
             a = tops.chosen[k] * with_a[k]
             b = tops.others[k] * with_b[k]
             out[0, k] += weight * (tops.constant[k] + a + b)
             terms = abs(tops.constant[k]) + abs(a) + abs(b)
-            out[1, k] += (digits + steep * tilts.shifts[k]) * weight * terms
+            out[1, k] += (digits + steep * rule.shifts[k]) * weight * terms
 
 
 @_entry
 def add_terms(
-    chosen: Items, others: Items, tilts: Tilts, tops: Numerators, first: int, out: Floats
+    chosen: Items, others: Items, rule: RuleByCount, tops: Numerators, first: int, out: Floats
 ) -> None:
     """Adds the sum over nodes of E[N weight exp(-x D)], and bounds on its roundings, to (2, ks).
 
     Args:
         chosen: the labels as items where they are among the first k.
         others: the same labels as items where they are not.
-        tilts: the nodes.
+        rule: the nodes.
         tops: the numerators, for k = first, first + 1, ...
         first: the first k.
         out: values and errors.
     """
-    if tilts.is_even:
-        _add_even(chosen, tilts, tops, first, out[0], out[1])
+    if rule.is_even:
+        _add_even(chosen, rule, tops, first, out[0], out[1])
     else:
-        _add_uneven(chosen, others, tilts, tops, first, out)
+        _add_uneven(chosen, others, rule, tops, first, out)
 
 
 @_entry
 def add_terms_of_rows(
-    rows: Floats, flips: Any, tilts: Tilts, tops: Numerators, first: int, out: Floats
+    rows: Floats, flips: Any, rule: RuleByCount, tops: Numerators, first: int, out: Floats
 ) -> None:
     """Adds the same for rows of labels, P(1) descending, (rows, n), to (rows, 2, ks).
 
@@ -377,10 +377,10 @@ def add_terms_of_rows(
         turned = Items(zeros, ones)
         chosen = turned if flips[0] else plain
         others = turned if flips[1] else plain
-        if tilts.is_even:
-            _add_even(chosen, tilts, tops, first, out[row, 0], out[row, 1])
+        if rule.is_even:
+            _add_even(chosen, rule, tops, first, out[row, 0], out[row, 1])
         else:
-            _add_uneven(chosen, others, tilts, tops, first, out[row])
+            _add_uneven(chosen, others, rule, tops, first, out[row])
 
 
 @_entry
@@ -390,10 +390,10 @@ def add_degenerate_of_rows(rows: Floats, degenerate: Floats, out: Floats) -> Non
         ones = rows[row]
         zeros = 1.0 - ones
         for flip in range(2):
-            chance = zeros if flip else ones
+            probability = zeros if flip else ones
             other = ones if flip else zeros
             more = degenerate[flip]
-            log = _log_mass(chance, other, 0, len(ones), np.inf)
+            log = _log_mass(probability, other, 0, len(ones), np.inf)
             mass = np.exp(log)
             digits = UNIT * (LOG_UNITS * abs(log) + 8.0) * mass
             for k in range(len(more)):

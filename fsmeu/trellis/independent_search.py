@@ -167,11 +167,11 @@ def _degenerate_terms(
     ends = family.form.bound.at(family.n).range
     greatest = max(map(abs, ends)) + sum(float(bounds.most.max()) for bounds in family.bounds)
     out = np.zeros((2, 1))
-    for row, chance in enumerate(labels.degenerate):
-        if isfinite(greatest) and chance.value * greatest <= unseen:
-            out[1] += chance.value * greatest + UNDERFLOW
+    for row, probability in enumerate(labels.degenerate):
+        if isfinite(greatest) and probability.value * greatest <= unseen:
+            out[1] += probability.value * greatest + UNDERFLOW
             continue
-        out = out + np.stack(chance.times(family.degenerate[row]))
+        out = out + np.stack(probability.times(family.degenerate[row]))
     return _DegenerateTerms(sign, out[0], out[1])
 
 
@@ -242,8 +242,8 @@ def _upper_bounds(family: RatioFamily, labels: Labels, sign: float, ks: Interval
         # Where D is 0, at a table that stands apart, N is 0, but its terms need not be.
         is_zero = ends.values(below, ks).low <= 0.0
         no_ones, all_ones = (
-            np.where(zero, chance.value + chance.error, 0.0)
-            for zero, chance in zip(is_zero, labels.degenerate, strict=True)
+            np.where(zero, probability.value + probability.error, 0.0)
+            for zero, probability in zip(is_zero, labels.degenerate, strict=True)
         )
         missing = (no_ones + all_ones, all_ones * ks.high, all_ones * (labels.n - ks.low))
         rows = zip(_signed(part.top.at(ks), sign), counts, missing, strict=True)
