@@ -147,6 +147,7 @@ def rows():
                 yield "FsmeuError: ", f"decode(valued({value!r}, {kind!r}), P, method={method!r})"
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(("message", "call"), list(rows()))
 def test_refusals(message, call):
     error, _, words = message.partition(": ")

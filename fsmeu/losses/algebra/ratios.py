@@ -62,8 +62,7 @@ class Corners(NamedTuple):
         """Bounds on the terms of the function at the vertices without signs, (vertices, ks)."""
         a = (known(self.a) + known(self.a_k) * ks).size
         b = (known(self.b) + known(self.b_k) * ks).size
-        with np.errstate(invalid="ignore"):  # infinite coefficients have no bound
-            size: Floats = affine.size[0] + affine.size[1] * a + affine.size[2] * b
+        size: Floats = affine.size[0] + affine.size[1] * a + affine.size[2] * b
         return size
 
 
@@ -373,6 +372,7 @@ class DerivedRatios(NamedTuple):
     falls: bool
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused later
 def derive_ratios(form: Confusion, n: int, ks: Interval) -> DerivedRatios:
     """The ratios whose sum the value is; a NoFormError if there are none."""
     if n == 1:
