@@ -21,6 +21,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
@@ -37,7 +38,8 @@ def jit_entry(function: Callable[..., Any], **options: Any) -> Any:
     """A function that is called from Python, compiled by numba and kept on disk.
 
     It runs without the lock of the interpreter, so that threads work side by side. Options are
-    those of ``numba.njit``.
+    those of ``numba.njit``. It must not return a named tuple: numba asks Python for the class, and
+    where an interruption comes in between, the process crashes.
     """
     dispatcher = jit_helper(function, nogil=True, **options)
     dispatcher._cache = LoopCache(dispatcher)  # what njit(cache=True) sets, less its own folders
@@ -50,10 +52,29 @@ def jit_helper(function: Callable[..., Any], **options: Any) -> Any:
 
     Divisions are those of numpy (no exception where a divisor is 0), and sums keep their order.
     """
+    _import_numba()
     from numba import njit
 
     decorator: Any = njit(error_model="numpy", **options)
     return decorator(function)
+
+
+@cache
+def _import_numba() -> None:
+    """Imports numba, and what it compiles with, in a thread of its own.
+
+    Interruptions are raised in the main thread. What they leave of an import serves no later call.
+    """
+
+    def load() -> None:
+        from numba.core.registry import cpu_target
+
+        target: Any = cpu_target
+        target.typing_context.refresh()
+        target.target_context.refresh()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(load).result()
 
 
 class LoopCache:

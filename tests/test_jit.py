@@ -1,16 +1,19 @@
 """Compiled loops on disk: files and what they depend on, folders that are trusted, and none."""
 
+import importlib
 import importlib.util
 import os
 import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_type_hints
 
 import numpy as np
 import pytest
 
 from fsmeu import jit
+from fsmeu.trellis import kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = """
@@ -304,3 +307,61 @@ def test_a_full_disk_costs_time_alone(tmp_path):
     assert [line.count("fsmeu cannot keep compiled loops in") for line in said] == [1, 1]
     assert not list((tmp_path / "loops").iterdir())
     assert not beside_sources()
+
+
+# -- interruptions ---------------------------------------------------------------------------------
+
+INTERRUPTED = """
+import os, signal, sys, time
+import fsmeu.jit as jit
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba.core.types":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+
+sys.meta_path.insert(0, Interrupting())
+try:
+    jit.jit_helper(len)
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted")
+
+def twice(x):
+    return 2 * x
+
+print(jit.jit_helper(twice)(21))
+"""
+
+
+def test_an_interruption_leaves_numba_whole():
+    """Half of an import, which later calls would meet, is not left."""
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["interrupted", "42"]
+
+
+def entries():
+    """All functions of the package that are compiled and called from Python, as they are written.
+
+    Those of trellises are marked; others are numba's dispatchers.
+    """
+    for path in sorted((ROOT / "fsmeu").rglob("*kernels.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for value in vars(importlib.import_module(name)).values():
+            if hasattr(value, "py_func") and isinstance(value._cache, jit.LoopCache):
+                yield value.py_func
+            elif callable(value) and kernels._COMPILERS.get(value) is jit.jit_entry:
+                yield value
+
+
+def test_no_compiled_function_returns_a_named_tuple():
+    """An interruption while numba asks for its class would crash the process."""
+    found = {function.__name__: function for function in entries()}
+    assert {"push", "forward_masses", "logistic_pass", "costs"} <= found.keys()
+    for name, function in found.items():
+        returned = get_type_hints(function).get("return")
+        assert not hasattr(returned, "_fields"), name

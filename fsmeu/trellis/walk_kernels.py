@@ -128,8 +128,8 @@ def gather(at: Position, g: int, layer: MassLayer) -> None:
         add_arcs(into, masses, acceptor.arc, begin, end, RowSlice(at.weight, 0, 0))
 
 
-@jit_entry
-def push(
+@jit_helper
+def states_reached(
     at: Position, layer: MassLayer, steps: StepTable, offset: int, after: Floats
 ) -> StateRange:
     """Adds to ``after`` the masses of the next layer; returns the range of the states reached.
@@ -167,6 +167,12 @@ def push(
                     first = t if t < first else first
                     last = t + 1 if t >= last else last
     return StateRange(first if last else 0, last)
+
+
+@jit_entry
+def push(at: Position, layer: MassLayer, steps: StepTable, offset: int, after: Floats) -> None:
+    """Adds to ``after`` the masses of the next layer; the arguments of ``states_reached``."""
+    states_reached(at, layer, steps, offset, after)
 
 
 @jit_entry
@@ -272,7 +278,7 @@ def span(
             at = Position(acceptor, weight, first + k)
             layer = MassLayer(mass, quantities, states, reached, buffers.row)
             steps = StepTable(space.step[kind], space.gain[kind], space.symbols, states)
-            reached = push(at, layer, steps, 0, after)
+            reached = states_reached(at, layer, steps, 0, after)
             clear(layer, acceptor.widths[first + k])
             mass, after = after, mass
         width = acceptor.widths[first + n]
