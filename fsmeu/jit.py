@@ -111,8 +111,8 @@ class LoopCache:
             return  # numba cannot restore these
         name = self._file_name(signature, result.codegen)
         with _opened_cache_folder() as folder:
-            if folder is not None:
-                _write(folder, name, _reduced(result))
+            if folder is not None and (content := _reduced(result)) is not None:
+                _write(folder, name, content)
 
     def enable(self) -> None:
         """Does nothing: the cache is always on."""
@@ -218,12 +218,18 @@ def _digest(content: bytes) -> bytes:
     return sha256(content).digest()
 
 
-def _reduced(result: Any) -> bytes:
-    """A compiled function as bytes, as numba's own files have it."""
+def _reduced(result: Any) -> bytes | None:
+    """A compiled function as bytes, as numba's own files have it.
+
+    None where an interruption came while numba was given the object code: it is lost then.
+    """
     from numba.core import serialize
 
     dumps: Any = serialize.dumps
-    return cast(bytes, dumps(result._reduce()))
+    try:
+        return cast(bytes, dumps(result._reduce()))
+    except RuntimeError:
+        return None
 
 
 def _rebuilt(target_context: Any, content: bytes) -> Any:

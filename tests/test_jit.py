@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import get_type_hints
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -110,6 +111,16 @@ def test_a_constant_of_another_module_is_part_of_the_key(folder, tmp_path):
     assert total(tmp_path / "loops.py", source) == (5.0, 0)
     module_of(tmp_path / "numbers_of.py", "FACTOR = 5", "numbers_of")
     assert total(tmp_path / "loops.py", source) == (11.0, 0)
+
+
+def test_a_loop_whose_code_was_lost_to_an_interruption_serves_and_has_no_file(
+    folder, tmp_path, monkeypatch
+):
+    from numba.core.compiler import CompileResult
+
+    monkeypatch.setattr(CompileResult, "_reduce", mock.Mock(side_effect=RuntimeError("no object")))
+    assert total(tmp_path / "loops.py") == (5.0, 0)
+    assert not list(folder.iterdir())
 
 
 def test_signatures_have_files_of_their_own(folder, tmp_path):
