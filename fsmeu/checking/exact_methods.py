@@ -77,8 +77,12 @@ def try_methods(loss: Loss, n: int | None = None) -> Tried:
     faults: dict[str, str] = {}
     for method in (name for name in EXACT if name != "exhaustive"):
         for model, any_model in models:
+            problem = Problem(loss, model)
+            if METHODS[method].slow(problem):
+                refused[method] = "the sequence must be longer: exact counts are faster before"
+                continue
             try:
-                why = METHODS[method].reason(Problem(loss, model))
+                why = METHODS[method].reason(problem)
             except RefusalError as error:
                 refused[method] = error.must
                 continue

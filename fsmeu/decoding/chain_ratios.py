@@ -71,8 +71,6 @@ def _condition(problem: Problem) -> str | None:
         return NO_TABLE
     if not is_binary_chain(problem.model):
         return "the labels must be a chain of two labels"
-    if problem.n < LONG_CHAIN:
-        return f"there must be at least {LONG_CHAIN:,} labels: fewer are counted exactly"
     if problem.constraint is not None or problem.keep is not None:
         return "there must be no constraint, and no states may be left out"
     return None
@@ -458,4 +456,11 @@ def _prepared(chain: BinaryChain, ratios: RatioByCount, moments: CountMoments) -
     return _Search(chain, ratios, _coarse(ratios, expected, refs), expected, refs)
 
 
-CHAIN_RATIOS = Method("chain_ratios", _condition, one_by_one(_decided), limited=False)
+def _is_slow(problem: Problem) -> bool:
+    """Whether counts are faster, as the sequence is short."""
+    return problem.n < LONG_CHAIN
+
+
+CHAIN_RATIOS = Method(
+    "chain_ratios", _condition, one_by_one(_decided), limited=False, slow=_is_slow
+)

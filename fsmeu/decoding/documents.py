@@ -16,7 +16,8 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-# Lanes are faster from where squared length times a power of the labels but one is at least this.
+# Lanes are faster than counts from where squared length times a power of the labels but one is at
+# least this.
 LEAST_WORK = 68_000
 POWER_OF_LABELS = 0.62
 
@@ -25,8 +26,8 @@ def _condition(problem: Problem) -> str | None:
     """The condition that the problem does not meet; None where lanes may serve it."""
     if problem.keep is not None:
         return "no states may be left out"
-    if problem.n**2 * (len(problem.loss.labels) - 1) ** POWER_OF_LABELS < LEAST_WORK:
-        return "the sequence must be long, or have many labels: others are counted exactly"
+    if problem.n == 0:
+        return "there must be a label"
     unmet = unmet_by_totals(problem.loss, problem.n)
     if unmet is None and CHAIN_RATIOS.condition(problem) is None:
         return "chain_ratios must not apply, whose bounds are closer"
@@ -60,4 +61,10 @@ def _by_lanes(problem: Problem) -> Answer | str:
     return "chunks must be shorter"
 
 
-LANES = Method("lanes", _condition, one_by_one(_by_lanes))
+def _is_slow(problem: Problem) -> bool:
+    """Whether counts are faster, as the sequence is short and its labels are few."""
+    work: float = problem.n**2 * (len(problem.loss.labels) - 1) ** POWER_OF_LABELS
+    return work < LEAST_WORK
+
+
+LANES = Method("lanes", _condition, one_by_one(_by_lanes), slow=_is_slow)

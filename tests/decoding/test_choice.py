@@ -82,7 +82,13 @@ LONG = Markov([0.5, 0.5], np.full((2, 2), 0.5), n=400)
 
 REFUSALS = [
     ("chain_ratios", "fscore", P, {}, "a chain of two labels"),
-    ("chain_ratios", "fscore", CHAIN, {}, "at least 240 labels"),
+    (
+        "chain_ratios",
+        "fscore",
+        Markov([0.5, 0.5], np.zeros((0, 2, 2))),
+        {},
+        "a chain of two labels",
+    ),
     ("chain_ratios", "pk", CHAIN, {}, "(tp, hyp, ref, n)"),
     ("chain_ratios", "jaccard", LONG, {}, "one ratio of counts"),
     ("chain_ratios", "mcc", LONG, {}, "a sum of ratios of counts"),
@@ -95,7 +101,7 @@ REFUSALS = [
     ("ratios", "pk", P, {}, "(tp, hyp, ref, n)"),
     ("ratios", "fscore", P, {"constraint": "0* 1 0*"}, "no constraint"),
     ("ratios", "fscore", P, {"keep": 3}, "keep"),
-    ("lanes", "fscore", CHAIN, {}, "must be long, or have many"),
+    ("lanes", "fscore", CHAIN, {}, "chain_ratios must not apply"),
     ("lanes", "hamming", LONG, {}, "ratio of one joint count"),
     ("lanes", "kappa", LONG, {}, "over a sum of counts"),
     ("ranking", "fscore", CHAIN, {}, "labels must be independent"),

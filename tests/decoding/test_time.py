@@ -221,6 +221,10 @@ def test_a_proof_of_rare_chunks_takes_no_sweep_over_the_machine():
     """What a change costs is asked where bounds are wide: a sweep of 60 tags took ten seconds."""
     rows = np.array([[0.9994, 2e-4, 1e-4, 2e-4, 1e-4]] * 5)
     loss = fsmeu.load("chunk_fscore", labels=TAGS, empty=0)
+    model = Markov(rows[0], rows, 60, TAGS)
     with mock.patch.object(problem, "Changes", side_effect=AssertionError):
-        found = fsmeu.decode(loss, Markov(rows[0], rows, 60, TAGS), method="counting")
+        found = fsmeu.decode(loss, model, method="counting")
     assert found.value > 0
+    again = fsmeu.decode(loss, model)
+    assert (found.exact, again.method, again.exact) == (False, "lanes", True)
+    assert again.value == pytest.approx(found.value, rel=1e-11)
