@@ -47,6 +47,7 @@ from fsmeu.trellis.roundings import LEAST, BoundedValue
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
+UNSEEN = 1e-12  # nor by no more than this part of a finite range
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 LISTED_ARCS = 1 << 20  # arcs of a model of which it is asked whether they leave one reference
@@ -165,7 +166,7 @@ class Answer:
     candidates: int = 0  # sequences that were compared, 0 where it was not found like that
     value: float | None = None  # its expected value, where the method knows it
     error: float = math.inf  # a bound on the error of the value
-    near: bool = False  # whether no sequence is better by more than ``NEAR``
+    near: bool = False  # whether no sequence is better by more than ``NEAR``, or ``UNSEEN``
     gap: float = (
         math.inf
     )  # no sequence is better by more than this; infinite where nothing is known
@@ -343,7 +344,14 @@ def certify(problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN) 
             scale = max(scale, _step(problem, answer.indices))
     exact = bool(gap <= PRECISION * scale)
     why = answer.why if exact else f"{answer.why}; but {reason}"
-    return replace(answer, exact=exact, near=bool(gap <= NEAR * scale), why=why, gap=float(gap))
+    near = bool(gap <= NEAR * scale) or _is_unseen(problem, gap)
+    return replace(answer, exact=exact, near=near, why=why, gap=float(gap))
+
+
+def _is_unseen(problem: Problem, gap: float) -> bool:
+    """Whether a gap is next to nothing beside what values may be."""
+    width = problem.loss.value_range(problem.n).width
+    return math.isfinite(width) and gap <= UNSEEN * width
 
 
 def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import choice, clock, problem, split
+from fsmeu.decoding import candidates, choice, clock, problem, split
 from fsmeu.expectation import expect
 from fsmeu.models import Markov
 from fsmeu.trellis import trellis_cache
@@ -228,3 +228,12 @@ def test_a_proof_of_rare_chunks_takes_no_sweep_over_the_machine():
     again = fsmeu.decode(loss, model)
     assert (found.exact, again.method, again.exact) == (False, "lanes", True)
     assert again.value == pytest.approx(found.value, rel=1e-11)
+
+
+def test_nothing_is_searched_for_that_nobody_would_see():
+    """A value of 1e-9 whose bound is 1e-14 above it: a search of seconds could gain no more."""
+    rows = np.array([[1 - 4e-11, 1e-11, 1e-11, 1e-11, 1e-11]] * 5)
+    loss = fsmeu.load("chunk_fscore", labels=TAGS, empty=0)
+    with mock.patch.object(candidates, "_climbed", side_effect=AssertionError):
+        found = fsmeu.decode(loss, Markov(rows[0], rows, 25, TAGS))
+    assert 0 < found.value <= found.upper < found.value + 1e-12
