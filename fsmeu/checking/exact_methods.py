@@ -78,7 +78,7 @@ def try_methods(loss: Loss, n: int | None = None) -> Tried:
     for method in (name for name in EXACT if name != "exhaustive"):
         for model, any_model in models:
             problem = Problem(loss, model)
-            if METHODS[method].slow(problem):
+            if METHODS[method].after_counting(problem):
                 refused[method] = "the sequence must be longer: exact counts are faster before"
                 continue
             try:

@@ -456,11 +456,15 @@ def _prepared(chain: BinaryChain, ratios: RatioByCount, moments: CountMoments) -
     return _Search(chain, ratios, _coarse(ratios, expected, refs), expected, refs)
 
 
-def _is_slow(problem: Problem) -> bool:
+def _counts_are_faster(problem: Problem) -> bool:
     """Whether counts are faster, as the sequence is short."""
     return problem.n < LONG_CHAIN
 
 
 CHAIN_RATIOS = Method(
-    "chain_ratios", _condition, one_by_one(_decided), limited=False, slow=_is_slow
+    "chain_ratios",
+    _condition,
+    one_by_one(_decided),
+    limited=False,
+    after_counting=_counts_are_faster,
 )

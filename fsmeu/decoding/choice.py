@@ -120,11 +120,11 @@ def _in_order(problem: Problem, options: Options) -> tuple[str, ...]:
     if problem.keep is not None:
         return _WITH_KEEP
     engine = METHODS_BY_ENGINE[options.engine]
-    slow = tuple(name for name in engine.exact if engine.methods[name].slow(problem))
-    exact = tuple(name for name in engine.exact if name not in slow)
-    if slow:
+    late = [name for name in engine.exact if engine.methods[name].after_counting(problem)]
+    exact = [name for name in engine.exact if name not in late]
+    if late:
         place = exact.index(COUNTING.name) + 1
-        exact = (*exact[:place], *slow, *exact[place:])
+        exact[place:place] = late
     names = (*exact, *engine.unproven)
     few = all_sequences(problem) <= min(problem.budget, FEW_SEQUENCES)
     if few or names[-1] == EXHAUSTIVE.name:

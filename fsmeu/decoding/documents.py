@@ -61,10 +61,10 @@ def _by_lanes(problem: Problem) -> Answer | str:
     return "chunks must be shorter"
 
 
-def _is_slow(problem: Problem) -> bool:
+def _counts_are_faster(problem: Problem) -> bool:
     """Whether counts are faster, as the sequence is short and its labels are few."""
     work: float = problem.n**2 * (len(problem.loss.labels) - 1) ** POWER_OF_LABELS
     return work < LEAST_WORK
 
 
-LANES = Method("lanes", _condition, one_by_one(_by_lanes), slow=_is_slow)
+LANES = Method("lanes", _condition, one_by_one(_by_lanes), after_counting=_counts_are_faster)

@@ -186,8 +186,8 @@ class Method:
     which the method applies, or what was seen not to hold while computing; ``together`` says that
     these are decided faster than one by one, ``limited`` that it decides among sequences that a
     constraint allows, so that it has the second best, too. ``claim`` is why the answer is exact,
-    rounding aside, without deciding; without it, only an answer tells. ``slow`` says that exact
-    counts decide a problem faster, which come first then.
+    rounding aside, without deciding; without it, only an answer tells. ``after_counting`` says
+    that exact counts decide a problem faster, so that they come first.
     """
 
     name: str
@@ -197,7 +197,7 @@ class Method:
     limited: bool = True
     claim: Callable[[Problem], str] | None = None
     obstacle: Callable[[Problem], FsmeuError | None] = lambda problem: None
-    slow: Callable[[Problem], bool] = lambda problem: False
+    after_counting: Callable[[Problem], bool] = lambda problem: False
 
     def refusal(self, problem: Problem) -> FsmeuError | None:
         """The error that says why the method does not apply; None where it does.
