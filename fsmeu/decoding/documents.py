@@ -30,7 +30,7 @@ def _condition(problem: Problem) -> str | None:
         return "there must be a label"
     unmet = unmet_by_totals(problem.loss, problem.n)
     if unmet is None and CHAIN_RATIOS.condition(problem) is None:
-        return "chain_ratios must not apply, whose bounds are closer"
+        return "the labels must be no chain of two labels: chain_ratios has closer bounds for these"
     return unmet
 
 
