@@ -77,11 +77,12 @@ def try_methods(loss: Loss, n: int | None = None) -> Tried:
     faults: dict[str, str] = {}
     for method in (name for name in EXACT if name != "exhaustive"):
         for model, any_model in models:
-            problem = Problem(loss, model)
-            if METHODS[method].after_counting(problem):
-                refused[method] = "the sequence must be longer: exact counts are faster before"
-                continue
             try:
+                problem = Problem(loss, model)
+                if METHODS[method].after_counting(problem):
+                    METHODS[method].check(problem)
+                    refused[method] = "the sequence must be longer: short ones are counted exactly"
+                    continue
                 why = METHODS[method].reason(problem)
             except RefusalError as error:
                 refused[method] = error.must

@@ -134,10 +134,12 @@ class Problem:
         """The query for the expected value of a sequence."""
         return Query(self.loss, indices, None, self.model, "expect")
 
-    def values(self, candidates: Sequence[Ints], engine: str = "auto") -> Floats:
+    def values(
+        self, candidates: Sequence[Ints], engine: str = "auto", max_states: int | None = None
+    ) -> Floats:
         """The expected values of sequences, and bounds on errors, (2, sequences)."""
         queries = list(map(self.query, candidates))
-        return values_and_errors(queries, ExpectOptions(engine, self.keep))
+        return values_and_errors(queries, ExpectOptions(engine, self.keep, max_states))
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
@@ -429,10 +431,8 @@ def _step(problem: Problem, indices: Ints) -> float:
     places = np.linspace(0, problem.n - 1, _CHANGES).astype(int)
     changed = np.repeat(indices[None], _CHANGES, axis=0)
     changed[rows, places] = (indices[places] + 1 + rows % (labels - 1)) % labels
-    queries = list(map(problem.query, [indices, *changed]))
     with suppress(FsmeuError, TimeoutError):
-        limit = problem.cheap_states
-        values, _ = values_and_errors(queries, ExpectOptions(keep=problem.keep, max_states=limit))
+        values, _ = problem.values([indices, *changed], max_states=problem.cheap_states)
         step = float(np.median(np.abs(values[1:] - values[0])))
         return step if np.isfinite(step) else 0.0
     return 0.0

@@ -16,7 +16,7 @@ SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
 NEGLIGIBLE = 1e-16  # a score that is left out, where x is 0
 
 
-class SentenceBlock(NamedTuple):
+class SentencePart(NamedTuple):
     """Sentences that are swept together."""
 
     rows: slice  # their places among all
@@ -26,14 +26,14 @@ class SentenceBlock(NamedTuple):
 class Swept(NamedTuple):
     """Scores of the steps of a part at the nodes of a rule."""
 
-    part: SentenceBlock
+    part: SentencePart
     scores: Scores  # E[amount exp(-x count)], those that are not negligible
     nodes: Floats  # (lanes,)
     logs: Floats  # log G, (batch, lanes)
     errors: Floats  # bounds on the errors of these, (batch, lanes)
 
 
-def parts_of(groups: Sequence[LaneGroup]) -> list[SentenceBlock]:
+def parts_of(groups: Sequence[LaneGroup]) -> list[SentencePart]:
     """The groups, divided so that all scores of a part are few."""
     parts = []
     place = 0
@@ -43,12 +43,12 @@ def parts_of(groups: Sequence[LaneGroup]) -> list[SentenceBlock]:
         for begin in range(0, group.size, size):
             weights = group.weights.rows(slice(begin, begin + size))
             part = LaneGroup(group.trellis, weights)
-            parts.append(SentenceBlock(slice(place, place + part.size), part))
+            parts.append(SentencePart(slice(place, place + part.size), part))
             place += part.size
     return parts
 
 
-def swept_at(nodes: Floats, alone: bool, low: float, part: SentenceBlock) -> Swept:
+def swept_at(nodes: Floats, alone: bool, low: float, part: SentencePart) -> Swept:
     """The scores of the steps of a part at nodes.
 
     Of one sentence alone, E[T exp(-x S)] is a sum of scores itself, and log G is taken to be 0.

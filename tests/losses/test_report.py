@@ -122,6 +122,7 @@ def test_methods_that_apply_decide_and_others_refuse(name):
     applies = {a.method: a for a in exact_methods(loss)}
     for method, model in itertools.product(EXACT[:-1], (independent, chain)):
         if METHODS[method].after_counting(Problem(loss, model)):
+            assert method not in applies
             continue
         expected = method in applies and (model is independent or applies[method].any_model)
         try:
@@ -129,6 +130,15 @@ def test_methods_that_apply_decide_and_others_refuse(name):
         except FsmeuError:
             decided = False
         assert decided == expected
+
+
+def test_methods_that_never_apply_are_not_said_to_need_longer_sequences():
+    """Length is the reason only where all else holds."""
+    refused = try_methods(fsmeu.load("fscore")).refused
+    assert "must be longer" in refused["lanes"]
+    refused = try_methods(fsmeu.load("pk", k=2)).refused
+    assert "(tp, hyp, ref, n)" in refused["chain_ratios"]
+    assert "ratio" in refused["lanes"]
 
 
 @pytest.mark.nightly
