@@ -65,16 +65,27 @@ def _import_numba() -> None:
 
     Interruptions are raised in the main thread. What they leave of an import serves no later call.
     """
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(_load_numba).result()
 
-    def load() -> None:
-        from numba.core.registry import cpu_target
 
-        target: Any = cpu_target
+def _load_numba() -> None:
+    """Loads numba's targets, without SciPy's linear algebra: 0.2 of 0.75 seconds.
+
+    numba looks for it once while it loads, to know that it is there, and again where a function
+    uses it. It is there: fsmeu depends on SciPy.
+    """
+    from numba.core.registry import cpu_target
+    from numba.np import linalg
+
+    target: Any = cpu_target
+    check = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
         target.typing_context.refresh()
         target.target_context.refresh()
-
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(load).result()
+    finally:
+        linalg.ensure_blas = check
 
 
 class LoopCache:

@@ -355,6 +355,28 @@ def test_an_interruption_leaves_numba_whole():
     assert run.stdout.split() == ["interrupted", "42"]
 
 
+LINEAR_ALGEBRA = """
+import sys
+import numpy as np
+import fsmeu
+
+fsmeu.decode(fsmeu.load("fscore"), np.full(2000, 0.4))
+assert "numba" in sys.modules
+print("scipy.linalg" in sys.modules)
+
+import numba
+print(numba.njit(lambda a: a @ a)(np.full((2, 2), 3.0)).sum())
+"""
+
+
+def test_linear_algebra_is_loaded_by_those_that_use_it():
+    """A decision does not wait for SciPy's; a caller's own loops find it."""
+    run = subprocess.run(
+        [sys.executable, "-c", LINEAR_ALGEBRA], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["False", "72.0"]
+
+
 def entries():
     """All functions of the package that are compiled and called from Python, as they are written.
 
