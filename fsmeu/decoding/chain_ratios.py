@@ -389,49 +389,69 @@ def _decided(problem: Problem) -> Answer | str:
         return _NO_ONES
     search = _prepared(chain, ratios, moments)
     counts = ReferenceCounts(moments.marginals, search.refs)
-    values = search.expected.values
-    start = int(values[1:n].argmax()) + 1
-    near = search.coarse.upper >= search.coarse.lower[start]
     apart = [0] if ratios.last == n else [0, 1]  # labels that stand apart where z has no others
+    start = int(search.expected.values[1:n].argmax()) + 1
+    lower = float(search.coarse.lower[start])
     candidates = [
         _valued(problem, np.full(n, label, np.int64), search, counts)
         for label in apart
-        if near[label * n]
+        if search.coarse.upper[label * n] >= lower
     ]
-    lower = max(
-        [float(search.coarse.lower[start])]
-        + [problem.sign * one.value.value - one.value.error for one in candidates]
-    )
-    near = search.coarse.upper >= lower
-    between = slice(1, ratios.last + 1)
-    near[0] = False
-    near[ratios.last + 1 :] = False
-    upper = float(search.coarse.upper[between][~near[between]].max(initial=-np.inf))
+    lower = max([lower, *(one.least(problem.sign) for one in candidates)])
+    found = _among(problem, search, counts, lower)
+    if found is None:
+        return _NO_ROOM
+    candidates += found.candidates
+    bounds = np.array([*(problem.sign * one.value.value for one in candidates), found.upper])
+    errors = np.array([*(one.value.error for one in candidates), 0.0])
+    row = int(np.argmax(bounds[:-1]))
+    answer = candidates[row]
+    why = f"{_WHY}; {found.tried} numbers of ones were tried, all others are bounded"
+    unproven = Answer(answer.z, False, why, n + 1, answer.value.value, answer.value.error)
+    gap = optimality_gap(bounds, errors, row)
+    return certify(problem, unproven, gap, "bounds reach beyond its value")
+
+
+class _Found(NamedTuple):
+    """What a search found among sequences that do not stand apart."""
+
+    candidates: list[_Valued]  # those that may be best
+    upper: float  # a bound on the values of all
+    tried: int  # how many numbers of ones were tried
+
+
+def _among(
+    problem: Problem, search: _Search, counts: ReferenceCounts, lower: float
+) -> _Found | None:
+    """What may be best among sequences that do not stand apart; None where there is no room.
+
+    ``lower`` is a value that is reached.
+    """
+    last = search.ratios.last
+    upper = search.coarse.upper[: last + 1]
+    near = np.zeros(search.chain.n + 1, bool)
+    near[1 : last + 1] = upper[1:] >= lower
+    greatest = float(upper[1:][~near[1 : last + 1]].max(initial=-np.inf))
+    values = search.expected.values
+    candidates = []
     tried = 0
+    segments = list(_segments(search.ratios, values, near))
     # The segment that seems best comes first, as what is reached there excludes others.
-    for segment in sorted(_segments(ratios, values, near), key=lambda one: -values[one.first]):
-        greatest = float(search.coarse.upper[segment.numbers].max())
-        if greatest < lower:
-            upper = max(upper, greatest)
+    for segment in sorted(segments, key=lambda one: -values[one.first]):
+        of_segment = float(upper[segment.numbers].max())
+        if of_segment < lower:
+            greatest = max(greatest, of_segment)
             continue
         found = search.best(segment, lower)
         if found is None:
-            return _NO_ROOM
-        upper = max(upper, found.upper)
+            return None
+        greatest = max(greatest, found.upper)
         tried += found.tried
         if found.upper >= lower:  # what is below a value that is reached need not be valued
             again = found.best if found.best.is_precise else None
             candidates.append(again or _valued(problem, found.best.z, search, counts))
         lower = max(lower, found.best.least(problem.sign))
-    bounds = [problem.sign * one.value.value for one in candidates]
-    bounds.append(upper)
-    errors = np.array([*(one.value.error for one in candidates), 0.0])
-    row = int(np.argmax(bounds[:-1]))
-    answer = candidates[row]
-    why = f"{_WHY}; {tried} numbers of ones were tried, all others are bounded"
-    unproven = Answer(answer.z, False, why, n + 1, answer.value.value, answer.value.error)
-    gap = optimality_gap(np.array(bounds), errors, row)
-    return certify(problem, unproven, gap, "bounds reach beyond its value")
+    return _Found(candidates, greatest, tried)
 
 
 def _valued(problem: Problem, z: Ints, search: _Search, counts: ReferenceCounts) -> _Valued:

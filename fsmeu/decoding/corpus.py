@@ -344,9 +344,10 @@ class _Totals:
         tables = self.best(scores)
         for table in tables:
             check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
-        sums, self.counts[k], rounding = best_sums(tables)
-        self.off[k] = error + rounding
-        return np.where(self.hyp, sums, 0.0)
+        best = best_sums(tables)
+        self.counts[k] = best.ends
+        self.off[k] = error + best.rounding
+        return np.where(self.hyp, best.sums, 0.0)
 
     def bounds_at(self, search: CountSearch, ks: Ints, first: int, last: int) -> Floats:
         """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
@@ -420,7 +421,7 @@ class _Totals:
         for group, own in zip(groups, scores, strict=True):
             at = None if ends is None else ends[group.rows]
             best = group.trellis.best(own, np.ones((len(group.rows), 1)), group.n, at)
-            found.append(best[0] if at is None else best[1])
+            found.append(best.by_count if at is None else best.labels)
         return by_sentence(groups, found)
 
 

@@ -8,6 +8,7 @@ bounded by concave hulls.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,14 +44,15 @@ class Hulls:
         gains = np.diff(heights, prepend=0.0)[~opens]
         lengths = np.diff(end, prepend=0)[~opens]
         self.first = end[opens]  # the least count of each sentence
-        sentence, end = sentence[~opens], end[~opens]
+        sentence = sentence[~opens]
+        end = end[~opens]
         order = np.argsort(-slopes[sentence, end], kind="stable")  # by sentence in their order
         # The totals between pieces, ascending, and the bound there, (pieces + 1,).
         self.knots: Ints = int(self.first.sum()) + np.append(0, np.cumsum(lengths[order]))
         self.values: Floats = heights[opens].sum() + np.append(0.0, np.cumsum(gains[order]))
-        # The sentence of each piece, its count after that, the sum of all added, signs aside.
-        self.sentence, self.end = sentence[order], end[order]
-        self.size = float(np.abs(heights[opens]).sum() + np.abs(gains).sum())
+        self.sentence = sentence[order]  # the sentence of each piece
+        self.end = end[order]  # and its count after that
+        self.size = float(np.abs(heights[opens]).sum() + np.abs(gains).sum())  # of all, signs aside
 
     def ends(self, total: int) -> Ints:
         """The counts of the sentences when all pieces up to a total are taken, (sentences,)."""
@@ -60,22 +62,33 @@ class Hulls:
         return counts
 
 
-def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], float]:
-    """The best sum of scores for each total, counts of the sentences, and a bound on roundings.
+class BestSums(NamedTuple):
+    """The best sums of scores of several sentences.
 
-    Where there are many, sums are bounds from above, and the counts that a function gives for a
-    total have the total of the knot below it.
+    Where there are many, sums are bounds from above, and ``ends`` has the counts of the sentences
+    for the next smaller total for which they reach the bound.
     """
+
+    sums: Floats  # by total, (totals,)
+    ends: Callable[[int], Ints]  # the counts of the sentences, (sentences,), by total
+    rounding: float  # a bound on the error of sums
+
+
+def best_sums(tables: Sequence[Floats]) -> BestSums:
+    """The best sums of scores of sentences, given their best scores by count."""
     if len(tables) == 1:
-        return tables[0], lambda total: np.array([total]), 0.0
+        return BestSums(tables[0], lambda total: np.array([total]), 0.0)
     size = 1 + sum(len(table) - 1 for table in tables)
     if size * sum(map(len, tables)) > EXACT_SUMS:
         hulls = Hulls(tables)
         error = relative_error(2 * len(hulls.knots) + 8) * hulls.size
-        return np.interp(np.arange(size), hulls.knots, hulls.values), hulls.ends, error
-    sums, greatest = [np.zeros(1)], 0.0
+        bounds = np.interp(np.arange(size), hulls.knots, hulls.values)
+        return BestSums(bounds, hulls.ends, error)
+    sums = [np.zeros(1)]
+    greatest = 0.0
     for table in tables:
-        before, after = sums[-1], np.full(len(sums[-1]) + len(table) - 1, -np.inf)
+        before = sums[-1]
+        after = np.full(len(before) + len(table) - 1, -np.inf)
         for j, score in enumerate(table):
             part = after[j : j + len(before)]
             np.maximum(part, before + score, out=part)
@@ -90,4 +103,4 @@ def best_sums(tables: Sequence[Floats]) -> tuple[Floats, Callable[[int], Ints], 
             total -= int(counts[s])
         return counts
 
-    return sums[-1], ends, relative_error(len(tables) + 8) * greatest
+    return BestSums(sums[-1], ends, relative_error(len(tables) + 8) * greatest)

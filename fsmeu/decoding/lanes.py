@@ -27,7 +27,6 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -38,7 +37,14 @@ from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.other_totals import JointCounts, values_by_one
 from fsmeu.decoding.prices import CountsAsked, PricedSums, priced_sums
-from fsmeu.decoding.swept import NEGLIGIBLE, Swept, parts_of, plain_factors, swept_at, tilt_of
+from fsmeu.decoding.swept import (
+    NEGLIGIBLE,
+    Paths,
+    Sentences,
+    Swept,
+    plain_factors,
+    tilt_of,
+)
 from fsmeu.expectation.totals import (
     RatioByTotal,
     TotalsProblem,
@@ -98,13 +104,6 @@ class _Near(NamedTuple):
         return _Near(max(self.first, k - reach), min(self.last, k + reach), k)
 
 
-class _Paths(NamedTuple):
-    """Best paths of all sentences."""
-
-    score: float  # the sum of their scores
-    labels: list[Ints]  # by sentence
-
-
 def best_by_lanes(problem: TotalsProblem, jobs: int = 1) -> TotalsDecision | None:
     """The best hypotheses, or None where lanes do not serve them."""
     ratio = ratio_by_total(problem)
@@ -112,11 +111,12 @@ def best_by_lanes(problem: TotalsProblem, jobs: int = 1) -> TotalsDecision | Non
         return None
     with ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(jobs))  # kernels work side by side
+        run = map if jobs == 1 else pool.map
         priced = None
         if problem.sentences == 1:
             trellis = problem.groups[0].trellis
             priced = stack.enter_context(priced_sums(trellis, problem.n, len(ratio.v)))
-        return _Search(problem, ratio, pool, priced).decision()
+        return _Search(problem, ratio, run, priced).decision()
 
 
 class _Search:
@@ -126,14 +126,12 @@ class _Search:
         self,
         problem: TotalsProblem,
         ratio: RatioByTotal,
-        pool: ThreadPoolExecutor,
+        run: Callable[..., Any],  # map, or one that works side by side
         priced: PricedSums | None,
     ) -> None:
         self.problem = problem
         self.ratio = ratio
-        self.run: Callable[..., Any] = map if pool._max_workers == 1 else pool.map
-        self.parts = parts_of(problem.groups)
-        self.sentences = problem.sentences
+        self.sentences = Sentences(problem.groups, run)
         self.range: CountRange = ratio.reach
         self.centre = ratio.v + self.range.mean  # (k,)
         # Whether hypotheses that count nothing are allowed and stand apart.
@@ -157,15 +155,12 @@ class _Search:
                 tilted = priced.greatest_without_signs(self.plain, joint / self.tilt.down)
                 joint = min(joint, self.tilt.up * tilted + TAIL * joint) + left_out
             self.greatest += joint
-            rounding = group.rounding if self.sentences == 1 else 2 * group.rounding
+            rounding = group.rounding if self.sentences.count == 1 else 2 * group.rounding
             self.rounding += rounding * joint + left_out
 
     def swept(self, rule: Rule) -> list[Swept]:
-        """The scores of the steps of all parts at the nodes of a rule; at x = 0 if it has none."""
-        alone = self.sentences == 1
-        low = self.problem.range.low if alone else 0.0
-        nodes = rule.nodes if len(rule.nodes) else np.zeros(1)
-        return list(self.run(partial(swept_at, nodes, alone, low), self.parts))
+        """The scores of the steps of all parts at the nodes of a rule."""
+        return self.sentences.swept(rule, self.problem.range.low)
 
     def decision(self) -> TotalsDecision | None:
         """The best hypotheses."""
@@ -189,17 +184,18 @@ class _Search:
             reached = self.one.reached or None
             off = self.one.rounded
             return _Expected(self._most(sums), self.one.likeliest, reached, off)
-        sums, ends, off = best_sums(self._tables(self.first, plain_factors(self.first, self.tilt)))
-        lacking = np.full(len(ratio.v) - len(sums), -np.inf)
-        bounds = np.append(self._most(sums + off), lacking)
+        factors = plain_factors(self.first, self.tilt)
+        best = best_sums(self.sentences.tables(self.first, factors))
+        lacking = np.full(len(ratio.v) - len(best.sums), -np.inf)
+        bounds = np.append(self._most(best.sums + best.rounding), lacking)
         with np.errstate(invalid="ignore"):
             likely = (bounds * worth + ratio.offset)[ratio.begin :]
         likeliest = ratio.begin + int(np.argmax(np.where(np.isnan(likely), -np.inf, likely)))
         reached = None
         if np.isfinite(bounds[likeliest]):
-            reached = int(ends(likeliest).sum())
+            reached = int(best.ends(likeliest).sum())
             reached = reached if reached >= ratio.begin else None
-        return _Expected(bounds, likeliest, reached, off)
+        return _Expected(bounds, likeliest, reached, best.rounding)
 
     def _most(self, sums: Floats) -> Floats:
         """Bounds on E[T] from above, by bounds on sums of scores of the first lane."""
@@ -211,40 +207,6 @@ class _Search:
         tilt = self.tilt
         tilted = (bound - TAIL * self.greatest) / tilt.up - off - 2 * self.rounding / tilt.down
         return tilt.down * tilted - TAIL * self.greatest
-
-    def _tables(self, swept: Sequence[Swept], factors: Sequence[Floats]) -> list[Floats]:
-        """The best sums of scores by count of each sentence."""
-        return [table for found in self._best(swept, factors, None) for table in found[0]]
-
-    def _best(
-        self,
-        swept: Sequence[Swept],
-        factors: Sequence[Floats],
-        ends: Ints | None,
-        near: _Near | None = None,
-    ) -> list[tuple[Floats, Ints]]:
-        """For each part, the best sums of scores by count, and labels where counts are given.
-
-        Of one sentence those of the near counts, if they are given.
-        """
-
-        def best(part: Swept, own: Floats) -> tuple[Floats, Ints]:
-            at = None if ends is None else ends[part.part.rows]
-            group = part.part.group
-            counts = None
-            if near is not None:
-                counts = group.trellis.workspace.all_counts(group.n, near.last, near.first)
-            return group.trellis.best(part.scores, own, group.n, at, counts)
-
-        return list(self.run(best, swept, factors))
-
-    def _paths(self, swept: Sequence[Swept], factors: Sequence[Floats], ends: Ints) -> _Paths:
-        """Best paths with these counts."""
-        near = _Near(int(ends[0]), int(ends[0]), int(ends[0])) if self.sentences == 1 else None
-        found = self._best(swept, factors, ends, near)
-        tables = [table for part in found for table in part[0]]
-        sums = [float(table[end]) for table, end in zip(tables, ends.tolist(), strict=True)]
-        return _Paths(math.fsum(sums), [row for part in found for row in part[1]])
 
     def _coarse(self, expected: Floats) -> Floats:
         """Upper bounds on values by total: E[T] over the least denominator, (k,)."""
@@ -275,9 +237,9 @@ class _Search:
 
     def _without_items(self, none: float) -> TotalsDecision:
         """Hypotheses that count nothing, which are allowed and best."""
-        paths = self._paths(
-            self.first, plain_factors(self.first, self.tilt), np.zeros(self.sentences, np.int64)
-        )
+        factors = plain_factors(self.first, self.tilt)
+        nothing = np.zeros(self.sentences.count, np.int64)
+        paths = self.sentences.paths(self.first, factors, nothing)
         error = error_of_none(self.problem)
         return TotalsDecision(paths.labels, none, error, none + error, 0)
 
@@ -356,7 +318,7 @@ class _LaneScores:
         self.logs = np.array([math.fsum(column) for column in logs.T])
         # E[|T| exp(-x S)] / G of a sentence is at most E|T| times this, (lanes,).
         self.most_shares = np.exp(-logs.min(axis=0))
-        if search.sentences == 1:
+        if search.sentences.count == 1:
             tail = TAIL * search.problem.greatest / search.greatest
             self.most_shares = np.exp(-self.nodes * search.problem.range.low) + tail
         self.log_errors = sum(part.errors.sum(axis=0) for part in swept)
@@ -364,7 +326,7 @@ class _LaneScores:
         self.rest = left_out(rule, search.ratio)  # (k,)
         self.sums: dict[int, Floats] = {}  # the greatest sums by the total of their scores
         self.found: dict[int, Callable[[int], Ints]] = {}
-        self.paths: dict[int, _Paths] = {}  # of one sentence by its count, where tables gave them
+        self.paths: dict[int, Paths] = {}  # of one sentence by its count, where tables gave them
 
     def masses(self, k: int) -> Floats:
         """w_m exp(-x_m v) G_m times the scale, for a total, (lanes,)."""
@@ -383,16 +345,18 @@ class _LaneScores:
             return self.sums[k]
         owner = self.owner
         factors = self.factors(k)
-        if owner.sentences == 1:
+        if owner.sentences.count == 1:
             near = self.near.about(k, self.reach)
-            sums, labels = owner._best(self.swept, factors, np.array([k]), near)[0]
-            self.paths[k] = _Paths(float(sums[0, k]), [labels[0]])
-            tables = [sums[0]]
+            counts = range(near.first, near.last + 1)
+            found = owner.sentences.best(self.swept, factors, np.array([k]), counts)[0]
+            self.paths[k] = Paths(float(found.by_count[0, k]), [found.labels[0]])
+            tables = [found.by_count[0]]
         else:
-            tables = owner._tables(self.swept, factors)
-        best, self.found[k], off = best_sums(tables)
-        lacking = max(0, len(owner.ratio.v) - len(best))
-        self.sums[k] = np.append(best, np.full(lacking, -np.inf)) + off
+            tables = owner.sentences.tables(self.swept, factors)
+        best = best_sums(tables)
+        self.found[k] = best.ends
+        lacking = max(0, len(owner.ratio.v) - len(best.sums))
+        self.sums[k] = np.append(best.sums, np.full(lacking, -np.inf)) + best.rounding
         return self.sums[k]
 
     def sums_at(self, k: int) -> Floats:
@@ -492,7 +456,9 @@ class _LaneScores:
             if int(ends.sum()) == k:
                 break
             k = int(ends.sum())
-        paths = self.paths.get(k) or self.owner._paths(self.swept, self.factors(k), ends)
+        paths = self.paths.get(k)
+        if paths is None:
+            paths = self.owner.sentences.paths(self.swept, self.factors(k), ends)
         ratio = self.owner.ratio
         value = float(ratio.gain[k] / self.scale[k]) * paths.score + float(ratio.offset[k])
         return k, value, paths.labels

@@ -1,16 +1,21 @@
-"""Scores of the steps of sentences at the nodes of a rule, a part of the sentences at a time."""
+"""Scores of the steps of sentences at the nodes of a rule, and best paths by these.
+
+A part of the sentences is swept at a time.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Floats
-from fsmeu.trellis.batches import Scores
+from fsmeu.arrays import Floats, Ints
+from fsmeu.trellis.batches import FoundPaths, Scores
 from fsmeu.trellis.lanes import CountRange, LaneGroup, node_logs
+from fsmeu.trellis.rules import Rule
 
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
 NEGLIGIBLE = 1e-16  # a score that is left out, where x is 0
@@ -31,6 +36,75 @@ class Swept(NamedTuple):
     nodes: Floats  # (lanes,)
     logs: Floats  # log G, (batch, lanes)
     errors: Floats  # bounds on the errors of these, (batch, lanes)
+
+
+class Paths(NamedTuple):
+    """Best paths of all sentences."""
+
+    score: float  # the sum of their scores
+    labels: list[Ints]  # by sentence
+
+
+class Sentences:
+    """Sentences of one trellis or of several, divided into parts that are swept together.
+
+    Attributes:
+        parts: the parts.
+        count: how many sentences there are.
+    """
+
+    def __init__(self, groups: Sequence[LaneGroup], run: Callable[..., Any]) -> None:
+        self.parts = parts_of(groups)
+        self.count = sum(group.size for group in groups)
+        self._run = run  # map, or one that works side by side
+
+    def swept(self, rule: Rule, low: float) -> list[Swept]:
+        """The scores of the steps of all parts at the nodes of a rule; at x = 0 if it has none.
+
+        ``low`` is read for one sentence alone: what y counts is hardly ever below it.
+        """
+        alone = self.count == 1
+        nodes = rule.nodes if len(rule.nodes) else np.zeros(1)
+        scored = partial(swept_at, nodes, alone, low if alone else 0.0)
+        return list(self._run(scored, self.parts))
+
+    def best(
+        self,
+        swept: Sequence[Swept],
+        factors: Sequence[Floats],
+        ends: Ints | None = None,
+        counts: range | None = None,
+    ) -> list[FoundPaths]:
+        """For each part, the best sums of scores by count, and labels where counts are given.
+
+        Args:
+            swept: the scores of each part.
+            factors: what the lanes of each part are multiplied by, (batch, lanes) each.
+            ends: the counts that labels end with, by sentence.
+            counts: those whose sums are asked for, of one sentence.
+        """
+
+        def best(part: Swept, own: Floats) -> FoundPaths:
+            at = None if ends is None else ends[part.part.rows]
+            group = part.part.group
+            some = None
+            if counts is not None:
+                some = group.trellis.workspace.all_counts(group.n, counts[-1], counts[0])
+            return group.trellis.best(part.scores, own, group.n, at, some)
+
+        return list(self._run(best, swept, factors))
+
+    def tables(self, swept: Sequence[Swept], factors: Sequence[Floats]) -> list[Floats]:
+        """The best sums of scores by count of each sentence."""
+        return [table for found in self.best(swept, factors) for table in found.by_count]
+
+    def paths(self, swept: Sequence[Swept], factors: Sequence[Floats], ends: Ints) -> Paths:
+        """Best paths with these counts."""
+        only = range(int(ends[0]), int(ends[0]) + 1) if self.count == 1 else None
+        found = self.best(swept, factors, ends, only)
+        tables = [table for part in found for table in part.by_count]
+        sums = [float(table[end]) for table, end in zip(tables, ends.tolist(), strict=True)]
+        return Paths(math.fsum(sums), [row for part in found for row in part.labels])
 
 
 def parts_of(groups: Sequence[LaneGroup]) -> list[SentencePart]:

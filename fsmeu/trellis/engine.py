@@ -43,7 +43,7 @@ from fsmeu.trellis.nonnegative import is_nothing_without, kinds_of_positions, st
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
 from fsmeu.trellis.score_kernels import score_batch
 from fsmeu.trellis.sum_kernels import JointTables, mass_batch
-from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
+from fsmeu.trellis.tapes import Amounts, Tapes, ValueTables, value_coefficients
 from fsmeu.trellis.workspace import Workspace
 from fsmeu.trellis.y_tables import YTables, at_nodes, most_flows, uncounted, with_copies
 from fsmeu.trellis.z_tables import ZTables
@@ -105,8 +105,7 @@ class SplitTrellis:
 
     def check_values(self, where: str, n: int) -> None:
         """Refuses values of a length that no double holds, by an InputError."""
-        tables, _ = self._tables(n)
-        if not np.isfinite(tables).all():
+        if not np.isfinite(self._value_tables(n).coefficients).all():
             must = "expected gains overflow doubles"
             raise InputError(where, must)
 
@@ -164,7 +163,7 @@ class SplitTrellis:
             np.zeros((count, self.workspace.lanes)),
             np.zeros(count),
         )
-        amounts = self._absolute if absolute else self.amounts
+        amounts = self.amounts.without_signs() if absolute else self.amounts
         tables = JointTables(self.y_tables, self.z_tables, amounts)
         run = kernel(mean_batch, count * self._work(n, 1 + self.counts), self.row_type)
         with self.workspace.borrowed("mean", n, self.workspace.mean_buffers) as buffers:
@@ -193,46 +192,42 @@ class SplitTrellis:
         """The expected value of each hypothesis under its model."""
         n = models.n
         sums, ended, _, _ = self.sums(models, zs)
-        tables, gained = self._tables(n)
+        tables = self._value_tables(n)
         batch = len(sums)
-        coefficients = tables[ended]  # (batch, 1 + joint counts, s)
+        coefficients = tables.coefficients[ended]  # (batch, 1 + joint counts, s)
         values = (sums * coefficients).reshape(batch, -1).sum(axis=1)
         terms = np.abs(sums)
-        terms += gained * sums[:, :1]
+        terms += tables.lost * sums[:, :1]
         sizes = (terms * np.abs(coefficients)).reshape(batch, -1).sum(axis=1)
         roundings = int(self.roundings[n]) + models.roundings + sums[0].size
         far = np.flatnonzero(relative_error(roundings) * sizes > DIGITS * np.abs(values))
-        if len(far) and gained.any():  # what these hypotheses lose themselves, not any at most
+        if len(far) and tables.lost.any():  # what these hypotheses lose themselves, not any at most
             arcs, start, final = (rows[far] for rows in (models.arcs, models.start, models.final))
             some = models._replace(arcs=arcs, start=start, final=final)
             terms = self.sums(some, [zs[row] for row in far.tolist()], absolute=True).totals
             sizes[far] = (terms * np.abs(coefficients[far])).reshape(len(far), -1).sum(axis=1)
         return BoundedValues(values, sums[:, 0].sum(axis=1), sizes, roundings)
 
-    @cached_property
-    def _absolute(self) -> Amounts:
-        """What terms add, without signs."""
-        by_feature, by_row = np.abs(self.amounts.amount), np.abs(self.amounts.row_amount)
-        return self.amounts._replace(amount=by_feature, row_amount=by_row)
-
-    def _tables(self, n: int) -> tuple[Floats, Floats]:
-        """Offset and slopes, (k, 1 + counts, s), and what counts may lose, (1 + counts, 1)."""
+    def _value_tables(self, n: int) -> ValueTables:
+        """The value of sequences of length n by counts."""
         if ("tables", n) not in self._memo:
             z, y = self.counts_met(n)  # other counts have the value 0
-            hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
+            hyp = np.arange(len(z))[:, None]
+            ref = np.arange(len(y))[None, :]
             slopes, offset = value_coefficients(self.tapes.form, n, hyp, ref, z[:, None] & y)
             offset = sum((n * x * s for x, s in zip(self.common, slopes, strict=True) if x), offset)
             lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
-            worst = np.append(0.0, lost)[:, None]
-            self._memo["tables", n] = np.stack([offset, *slopes], axis=1), worst
-        tables: tuple[Floats, Floats] = self._memo["tables", n]
+            coefficients = np.stack([offset, *slopes], axis=1)
+            self._memo["tables", n] = ValueTables(coefficients, np.append(0.0, lost)[:, None])
+        tables: ValueTables = self._memo["tables", n]
         return tables
 
     def gradients(
         self, models: ArcWeights, zs: Sequence[Ints]
     ) -> tuple[Floats, list[list[Floats]]]:
         """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
-        return self.adjoints(models, zs, self._tables(models.n)[0][self.hypothesis_counts(zs)])
+        coefficients = self._value_tables(models.n).coefficients
+        return self.adjoints(models, zs, coefficients[self.hypothesis_counts(zs)])
 
     def adjoints(
         self, models: ArcWeights, zs: Sequence[Ints], ends: Floats
@@ -326,7 +321,7 @@ class SplitTrellis:
             np.zeros((count, self.workspace.lanes)),
             np.zeros(count),
         )
-        amounts = self._absolute if absolute else self.amounts
+        amounts = self.amounts.without_signs() if absolute else self.amounts
         tables = JointTables(self.y_tables, self.z_tables, amounts)
         run = kernel(score_batch, count * self._work(n, 2 * self.counts), self.row_type)
         with self.workspace.borrowed("scores", n, self.workspace.score_buffers) as buffers:
@@ -342,8 +337,8 @@ class SplitTrellis:
         n: int,
         ends: Ints | None = None,
         counts: CountRanges | None = None,
-    ) -> tuple[Floats, Ints]:
-        """The best score of a path by its count at the end, (batch, k), and labels of best paths.
+    ) -> FoundPaths:
+        """The best score of a path by its count at the end, and labels of best paths.
 
         Args:
             scores: scores of steps.
@@ -363,7 +358,7 @@ class SplitTrellis:
         run = kernel(best_batch, len(factors) * self._best_work(n))
         run(self.z_tables, n, scores, buffers, found)
         found.by_count[:, : ranges.low[n]] = -np.inf  # of paths that were not all looked at
-        return found.by_count, found.labels
+        return found
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:
         """Which counts hypotheses and references of length n end with, (k,) and (s,)."""
@@ -385,7 +380,8 @@ class SplitTrellis:
         return cached
 
     def _batch(self, models: ArcWeights, zs: Sequence[Ints] | None = None) -> Batch:
-        (count, ends), n = models.final.shape, models.n
+        count, ends = models.final.shape
+        n = models.n
         # The pairs of the last layer are those of all layers before, of which some may be wider.
         final = np.zeros((count, max(1 + int(self.y_tables.state.max()), ends)))
         final[:, :ends] = models.final
@@ -484,7 +480,8 @@ class SplitTrellis:
         """The values of a length."""
         key = ("values", n, sign)
         if key not in self._memo:
-            tables = sign * np.roll(self._tables(n)[0].swapaxes(0, 1), -1, axis=0)
+            coefficients = self._value_tables(n).coefficients
+            tables = sign * np.roll(coefficients.swapaxes(0, 1), -1, axis=0)
             bounded = self.counts == 1 < tables.shape[1]
             tables = tables.reshape(len(tables), -1)
             prunes = bool(bounded and (tables[0] >= 0).all() and self.is_nonnegative)

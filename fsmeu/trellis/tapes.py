@@ -210,6 +210,18 @@ class Tapes:
         self.y = Tape(form.y, n, [term.y for term in self.terms], ages)
 
 
+class ValueTables(NamedTuple):
+    """The value of sequences of one length as a sum over counts of y, for each end of z's counter.
+
+    The value is that of the offset, and of each joint count times its slope.
+    """
+
+    coefficients: Floats  # the offset and the slopes, (k, 1 + joint counts, s)
+    lost: (
+        Floats  # the most that is lost of what they belong to by cancelling, (1 + joint counts, 1)
+    )
+
+
 def value_coefficients(
     form: Split, n: int, hyp: Any, ref: Any, possible: Bools
 ) -> tuple[list[Floats], Floats]:
@@ -367,6 +379,10 @@ class Amounts(NamedTuple):
         np.add.at(by_count, np.array([term.count for term in terms], np.int64), by_term)
         added = by_count.take(self.table, axis=1)  # in the order of C, as compiled loops expect
         return np.concatenate([np.zeros((counts, 1)), np.cumsum(added, axis=1)], axis=1)
+
+    def without_signs(self) -> Amounts:
+        """The sizes of the amounts."""
+        return self._replace(amount=np.abs(self.amount), row_amount=np.abs(self.row_amount))
 
     def greatest_of_rows(self, absolute: bool = False) -> Floats:
         """The greatest amount of each score row, at least 0, (tables, rows + 1)."""

@@ -166,7 +166,7 @@ def test_sums_at_prices(seed, n):
     weights = arc_weights_many([model])
     scores, _ = trellis.with_lanes(np.zeros(1)).scores(weights, np.ones((1, 1, 1)))
     ones = np.ones((1, 1))
-    table = trellis.best(scores, ones, n)[0][0]
+    table = trellis.best(scores, ones, n).by_count[0]
     with priced_sums(trellis, n, len(table)) as priced:
         size = priced.greatest_without_signs(scores, float(trellis.greatest[0, n]))
         worth = 1 / (np.arange(len(table)) + n / 3)
@@ -178,11 +178,11 @@ def test_sums_at_prices(seed, n):
         beside = priced.bounds_beside(scores, ones, CountsAsked(low, high, table, size))
         assert (beside >= table - 1e-12).all()
     some = trellis.workspace.all_counts(n, high, low)
-    sums, labels = trellis.best(scores, ones, n, np.array([high]), some)
-    assert (sums[0, :low] == -np.inf).all()
-    np.testing.assert_allclose(sums[0, low:], table[low : high + 1], rtol=1e-13)
+    found = trellis.best(scores, ones, n, np.array([high]), some)
+    assert (found.by_count[0, :low] == -np.inf).all()
+    np.testing.assert_allclose(found.by_count[0, low:], table[low : high + 1], rtol=1e-13)
     if np.isfinite(table[high]):
-        assert chunk_count([TAGS[label] for label in labels[0]]) == high
+        assert chunk_count([TAGS[label] for label in found.labels[0]]) == high
 
 
 RARE = [[0.995, 0.004, 0, 0.001, 0]] * 5
