@@ -6,6 +6,7 @@ that differ in the numbers of their models alone are decided together, and one i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -17,7 +18,16 @@ from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.decision import Bounds, Decision, bounds_of_best
 from fsmeu.decoding.documents import LANES
 from fsmeu.decoding.explicit import EXPLICIT
-from fsmeu.decoding.problem import Answer, Clock, Method, Problem, in_range, revalued
+from fsmeu.decoding.problem import (
+    Answer,
+    Clock,
+    Method,
+    Problem,
+    certify_by_changes,
+    in_range,
+    revalued,
+    valued,
+)
 from fsmeu.decoding.ranking import RANKING
 from fsmeu.decoding.ratios import RATIOS
 from fsmeu.decoding.split import ADDITIVE, COUNTING
@@ -105,11 +115,12 @@ class EngineMethods:
     exact: tuple[str, ...]  # those that prove their answers, in the order of "auto"
     unproven: tuple[str, ...]  # those that answer where none proves its answer
     finish: Callable[[Sequence[Problem], Sequence[Answer | str]], list[Answer | str]]
+    revalue: Callable[[Problem, Answer], Answer]  # the answer that no method proves
 
 
 METHODS_BY_ENGINE = {
-    "auto": EngineMethods(METHODS, EXACT, _UNPROVEN, revalued),
-    "openfst": EngineMethods(EXPLICIT, tuple(EXPLICIT), (), in_range),
+    "auto": EngineMethods(METHODS, EXACT, _UNPROVEN, valued, revalued),
+    "openfst": EngineMethods(EXPLICIT, tuple(EXPLICIT), (), in_range, lambda _, answer: answer),
 }
 
 
@@ -149,25 +160,39 @@ def are_decided_together(problem: Problem, options: Options) -> bool:
 
 
 @dataclass
-class _Row:
+class BestAnswer:
     """A problem, and the best of the answers to it so far."""
 
     problem: Problem
     method: str = ""  # of the best answer
     answer: Answer | None = None
+    upper: float = math.inf  # no sequence has a greater value, signed, as methods found
     near: bool = False  # whether an answer is near the best that there is
     done: bool = False  # whether no further method is asked
     fault: FsmeuError | None = None  # why the last method that was tried has no answer
 
     def take(self, method: str, answer: Answer) -> None:
-        """Takes the answer of a method, unless a better one is known."""
+        """Takes the answer of a method, unless one that is as good is known."""
+        assert answer.value is not None
+        signed = self.problem.sign * answer.value
         self.near |= answer.near
-        if self.answer is None or self._rank(answer) >= self._rank(self.answer):
+        self.upper = min(self.upper, signed + answer.gap)
+        if self.answer is None or self._rank(answer) > self._rank(self.answer):
             self.method = method
-            self.answer = answer
+            gap = max(0.0, self.upper - signed + answer.error)
+            self.answer = replace(answer, gap=min(answer.gap, gap))
 
     def _rank(self, answer: Answer) -> tuple[bool, float]:
-        return answer.exact, self.problem.sign * (answer.value or 0.0)
+        """Proofs come first, then what values are at least."""
+        assert answer.value is not None
+        return answer.exact, self.problem.sign * answer.value - answer.error
+
+    def certify(self) -> None:
+        """Asks whether what changes of labels cost proves the best answer, where no method does."""
+        if self.answer is not None and not self.done:
+            self.answer = certify_by_changes(self.problem, self.answer)
+            self.near |= self.answer.near
+            self.done = self.answer.exact
 
     def decision(self) -> Decision:
         """The decision for the best answer, which has its value."""
@@ -181,8 +206,10 @@ def decide(problems: Sequence[Problem], options: Options) -> list[Decision]:
 
     They are those of the first method that applies and proves its answer; else the best answer of
     those that apply. A method that proves nothing, or may not, ends it, and is not asked where an
-    answer is known to be near the best: it could gain nothing that is worth its time. Where none
-    answers, the error is that of the last. The time of a problem begins here.
+    answer is known to be near the best: it could gain nothing that is worth its time. What takes
+    the time of valuing some sequences, to prove an answer or to value it better, comes after all
+    methods that might prove theirs. Where none answers, the error is that of the last. The time of
+    a problem begins here.
     """
     for problem in problems:
         problem.clock.over()
@@ -191,11 +218,27 @@ def decide(problems: Sequence[Problem], options: Options) -> list[Decision]:
     names = _in_order(first, options)
     if options.method != "auto":
         engine.methods[options.method].check(first)
-    rows = [_Row(problem) for problem in problems]
-    for name in names:
-        is_unproven = name in engine.unproven
-        left = [row for row in rows if not (row.done or (is_unproven and row.near))]
-        if not left or engine.methods[name].refusal(first) is not None:
+    rows = [BestAnswer(problem) for problem in problems]
+    proving = [name for name in names if name not in engine.unproven]
+    _ask(rows, proving, names, engine)
+    for row in rows:
+        row.certify()
+    _ask([row for row in rows if not row.near], names[len(proving) :], names, engine)
+    for row in rows:
+        if row.answer is None:
+            with advising_default() if options.engine == "openfst" else nullcontext():
+                raise row.fault or _too_many(first)
+        row.answer = engine.revalue(row.problem, row.answer)
+    return [row.decision() for row in rows]
+
+
+def _ask(
+    rows: Sequence[BestAnswer], some: Sequence[str], names: Sequence[str], engine: EngineMethods
+) -> None:
+    """Takes the answers of some of the methods that are asked, in their order."""
+    for name in some:
+        left = [row for row in rows if not row.done]
+        if not left or engine.methods[name].refusal(left[0].problem) is not None:
             continue
         answers = _answers([row.problem for row in left], name, names, engine)
         for row, answer in zip(left, answers, strict=True):
@@ -203,12 +246,7 @@ def decide(problems: Sequence[Problem], options: Options) -> list[Decision]:
                 row.fault = answer
             else:
                 row.take(name, answer)
-                row.done = answer.exact or is_unproven or first.keep is not None
-    for row in rows:
-        if row.answer is None:
-            with advising_default() if options.engine == "openfst" else nullcontext():
-                raise row.fault or _too_many(first)
-    return [row.decision() for row in rows]
+                row.done = answer.exact or name in engine.unproven or row.problem.keep is not None
 
 
 def _too_many(problem: Problem) -> SizeLimitError:
@@ -252,6 +290,6 @@ def _decision(problem: Problem, labels: list[Label], answer: Answer, method: str
         upper=bounds.upper,
         exact=answer.exact,
         method=method,
-        why=answer.why,
+        why=answer.reason,
         candidates=answer.candidates,
     )

@@ -28,7 +28,12 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
 from fsmeu.decoding.decision import PRECISION
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import ExpectOptions, expectation_of, values_and_errors
+from fsmeu.expectation.expect import (
+    ExpectOptions,
+    expectation_of,
+    swept_trellis,
+    values_and_errors,
+)
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
@@ -101,9 +106,14 @@ class Problem:
         """The loss as a function of (tp, hyp, ref, n), if it is one."""
         return self.loss.confusion
 
-    @property
+    @cached_property
     def cheap_states(self) -> int:
-        """The number of states of a layer up to which walking all layers is cheap."""
+        """How many states may be built at once to value a sequence where that is to be cheap.
+
+        Those of a sweep over a trellis, or of a layer where all layers are walked.
+        """
+        if swept_trellis(self.loss, self.model, CHEAP_STATES) is not None:
+            return CHEAP_STATES
         return max(1, CHEAP_STATES // max(1, self.n))
 
     @cached_property
@@ -169,9 +179,13 @@ class Answer:
     value: float | None = None  # its expected value, where the method knows it
     error: float = math.inf  # a bound on the error of the value
     near: bool = False  # whether no sequence is better by more than ``NEAR``, or ``UNSEEN``
-    gap: float = (
-        math.inf
-    )  # no sequence is better by more than this; infinite where nothing is known
+    gap: float = math.inf  # no sequence is better by more than this; infinite if nothing is known
+    doubt: str = ""  # why its gap is no proof, where it is none
+
+    @property
+    def reason(self) -> str:
+        """Why it is exact; or what was done, and why that is no proof."""
+        return f"{self.why}; but {self.doubt}" if self.doubt and not self.exact else self.why
 
 
 class RefusalError(errors.InputError):
@@ -240,7 +254,7 @@ class Method:
         if self.claim is not None:
             return self.claim(problem)
         answer = self(problem)
-        return answer.why if answer.exact else None
+        return answer.reason if answer.exact else None
 
     def __call__(self, problem: Problem) -> Answer:
         """The answer to a problem; an error where the method does not apply."""
@@ -248,7 +262,7 @@ class Method:
         answer = self.decide([problem])[0]
         if isinstance(answer, str):
             raise self.refused(answer)
-        return answer
+        return certify_by_changes(problem, answer)
 
 
 def one_by_one(
@@ -333,21 +347,30 @@ def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
     return (values + errors).max(axis=-1) - values[at] + errors[at]
 
 
-def certify(problem: Problem, answer: Answer, gap: float, reason: str = HIDDEN) -> Answer:
-    """The answer, exact where no other is better by more than a gap of ``PRECISION`` of its scale.
+def certify(problem: Problem, answer: Answer, gap: float, doubt: str = HIDDEN) -> Answer:
+    """The answer, exact where no other is better by more than ``PRECISION``, a part of its value.
 
-    The scale is the value or what changes of single labels cost, whichever is more. Where it is not
-    exact, the answer has the reason.
+    Where it is not exact, ``doubt`` says why.
     """
     scale = abs(answer.value or 0.0)
-    if PRECISION * scale < gap < math.inf:
-        share = PRECISION if gap <= NEAR * scale else NEAR  # what a greater scale could show
-        if gap <= share * problem.loss.value_range(problem.n).width:
-            scale = max(scale, _step(problem, answer.indices))
     exact = bool(gap <= PRECISION * scale)
-    why = answer.why if exact else f"{answer.why}; but {reason}"
     near = bool(gap <= NEAR * scale) or _is_unseen(problem, gap)
-    return replace(answer, exact=exact, near=near, why=why, gap=float(gap))
+    return replace(answer, exact=exact, near=near, gap=float(gap), doubt=doubt)
+
+
+def certify_by_changes(problem: Problem, answer: Answer) -> Answer:
+    """The answer, exact where its gap is as small beside what changes of single labels cost.
+
+    That takes as long as valuing some sequences: it is asked once no method has a proof.
+    """
+    share = PRECISION if answer.near else NEAR  # what a greater scale could show
+    most = share * problem.loss.value_range(problem.n).width
+    if answer.exact or answer.gap == math.inf or answer.gap > most:
+        return answer
+    scale = _step(problem, answer.indices)
+    exact = bool(answer.gap <= PRECISION * scale)
+    near = answer.near or bool(answer.gap <= NEAR * scale)
+    return replace(answer, exact=exact, near=near)
 
 
 def _is_unseen(problem: Problem, gap: float) -> bool:
@@ -356,14 +379,14 @@ def _is_unseen(problem: Problem, gap: float) -> bool:
     return math.isfinite(width) and gap <= UNSEEN * width
 
 
-def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
+def valued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
     """The answers, if any, with their values by ``expect``, where that is cheap or none is known.
 
     An answer is claimed to be exact no longer if the method had found another value. An InputError
     where a value is no number that doubles hold, a RangeError outside of the declared range.
     """
     by_row = {row: answer for row, answer in enumerate(answers) if isinstance(answer, Answer)}
-    unknown = [row for row, answer in by_row.items() if not answer.exact or answer.value is None]
+    unknown = [row for row, answer in by_row.items() if answer.value is None]
     values = dict[int, BoundedValue]()
     if len(unknown) > 1:
         with suppress(FsmeuError):  # then one by one, and the error is that of one
@@ -377,28 +400,53 @@ def revalued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> li
 
 
 def _with_value(problem: Problem, answer: Answer, again: BoundedValue | None) -> Answer:
-    """The answer with the value ``again``, computed now where it is None and not known well."""
-    claim = answer.exact and answer.value is not None
-    if again is None and not (claim and answer.error <= PRECISION * abs(answer.value or 0.0)):
-        limit = problem.cheap_states if claim else None
-        try:
-            found = expectation_of(problem.query(answer.indices), ExpectOptions(max_states=limit))
-            error = max(found.upper - found.value, found.value - found.lower)
-            again = BoundedValue(found.value, error)
-        except SizeLimitError:
-            if not claim:
-                raise
-    if again is not None:
-        off = abs((answer.value or 0.0) - again.value) if claim else 0.0
+    """The answer with the value ``again``; where that is None, with one that is computed now.
+
+    No value is computed where the method knows one and either knows it well or claims no proof.
+    """
+    if again is None and answer.value is None:
+        again = _value_of(problem, answer, None)
+    elif again is None and answer.exact and not _is_valued_well(answer):
+        with suppress(SizeLimitError):
+            again = _value_of(problem, answer, problem.cheap_states)
+    if again is None:
+        return _in_range(problem, answer)
+    if answer.exact and answer.value is not None:
+        off = abs(answer.value - again.value)
         if off > PRECISION * abs(again.value) and off > PRECISION * _step(problem, answer.indices):
-            why = f"{answer.why}; but {HIDDEN}"
-            answer = replace(answer, exact=False, why=why, gap=math.inf)
-        answer = replace(answer, value=again.value, error=again.error)
-    return _in_range(problem, answer, known=again is not None)
+            answer = replace(answer, exact=False, doubt=HIDDEN, gap=math.inf)
+    answer = replace(answer, value=again.value, error=again.error)
+    return _in_range(problem, answer, known=True)
+
+
+def _is_valued_well(answer: Answer) -> bool:
+    """Whether the error of its value is a part of it that a proof allows."""
+    return answer.value is not None and answer.error <= PRECISION * abs(answer.value)
+
+
+def _value_of(problem: Problem, answer: Answer, max_states: int | None) -> BoundedValue:
+    """The expected value of an answer by ``expect``."""
+    found = expectation_of(problem.query(answer.indices), ExpectOptions(max_states=max_states))
+    return BoundedValue(found.value, max(found.upper - found.value, found.value - found.lower))
+
+
+def revalued(problem: Problem, answer: Answer) -> Answer:
+    """The answer that no method proves, with its value by ``expect`` where it is not known well."""
+    if answer.exact or _is_valued_well(answer):
+        return answer
+    try:
+        again = _value_of(problem, answer, None)
+    except RangeError:
+        raise
+    except (SizeLimitError, errors.LossFileError):
+        return answer
+    if again.error >= answer.error:
+        return answer
+    return replace(answer, value=again.value, error=again.error)
 
 
 def in_range(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
-    """The answers, if any, whose values a method knows, as they are: errors are as of ``revalued``.
+    """The answers, if any, whose values a method knows, as they are: errors are as of ``valued``.
 
     An answer is exact where its value is the best that a pair of sequences has.
     """
