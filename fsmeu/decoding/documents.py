@@ -16,8 +16,9 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-# Lanes are faster than counts from where squared length times a power of the labels but one is at
-# least this.
+# Lanes are faster than counts where a sweep by counts takes so many sums; and where the squared
+# length times a power of the labels but one is so much, whatever the loss.
+SWEEP_WORK = 10_000_000
 LEAST_WORK = 68_000
 POWER_OF_LABELS = 0.62
 
@@ -64,7 +65,9 @@ def _by_lanes(problem: Problem) -> Answer | str:
 def _counts_are_faster(problem: Problem) -> bool:
     """Whether counts are faster, as the sequence is short and its labels are few."""
     work: float = problem.n**2 * (len(problem.loss.labels) - 1) ** POWER_OF_LABELS
-    return work < LEAST_WORK
+    if work >= LEAST_WORK or problem.split is None or isinstance(problem.trellis, Refused):
+        return False
+    return problem.trellis.work(problem.n, 1) < SWEEP_WORK
 
 
 LANES = Method("lanes", _condition, one_by_one(_by_lanes), after_counting=_counts_are_faster)

@@ -38,7 +38,6 @@ from fsmeu.decoding.hulls import best_sums
 from fsmeu.decoding.other_totals import JointCounts, values_by_one
 from fsmeu.decoding.prices import CountsAsked, PricedSums, priced_sums
 from fsmeu.decoding.swept import (
-    NEGLIGIBLE,
     Paths,
     Sentences,
     Swept,
@@ -142,25 +141,28 @@ class _Search:
         self.plain = self.first[0].scores.first_lane(self.tilt.factor)  # sums: about E[T]
         self.one = priced if len(ratio.v) > 1 else None
         # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
-        # is lost to rounding and to scores that are left out.
+        # is lost to rounding, and to scores that are left out.
         self.greatest = 0.0
         self.rounding = 0.0
+        self.left_out = 0.0
+        least = float(self.sentences.negligible(np.zeros(1), problem.range)[0])
         for swept in self.first:
             group = swept.part.group
             left_out_steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
             spread = self.range.high - self.range.low + group.n
-            left_out = NEGLIGIBLE * left_out_steps * math.exp(self.tilt.node * spread)
+            left_out = least * left_out_steps * math.exp(self.tilt.node * spread)
+            self.left_out += left_out
             joint = group.size * group.greatest
             if priced is not None:
                 tilted = priced.greatest_without_signs(self.plain, joint / self.tilt.down)
                 joint = min(joint, self.tilt.up * tilted + TAIL * joint) + left_out
             self.greatest += joint
             rounding = group.rounding if self.sentences.count == 1 else 2 * group.rounding
-            self.rounding += rounding * joint + left_out
+            self.rounding += rounding * joint
 
     def swept(self, rule: Rule) -> list[Swept]:
         """The scores of the steps of all parts at the nodes of a rule."""
-        return self.sentences.swept(rule, self.problem.range.low)
+        return self.sentences.swept(rule, self.problem.range)
 
     def decision(self) -> TotalsDecision | None:
         """The best hypotheses."""
@@ -199,13 +201,14 @@ class _Search:
 
     def _most(self, sums: Floats) -> Floats:
         """Bounds on E[T] from above, by bounds on sums of scores of the first lane."""
-        sums = sums + self.rounding / self.tilt.down
+        sums = sums + (self.rounding + self.left_out) / self.tilt.down
         return self.tilt.up * sums + TAIL * self.greatest
 
     def _least(self, bound: float, off: float) -> float:
         """A bound on E[T] from below, by one from above that is reached, but for ``off``."""
         tilt = self.tilt
-        tilted = (bound - TAIL * self.greatest) / tilt.up - off - 2 * self.rounding / tilt.down
+        lost = 2 * (self.rounding + self.left_out) / tilt.down
+        tilted = (bound - TAIL * self.greatest) / tilt.up - off - lost
         return tilt.down * tilted - TAIL * self.greatest
 
     def _coarse(self, expected: Floats) -> Floats:
@@ -316,11 +319,15 @@ class _LaneScores:
             self.reach = len(search.ratio.v)
         logs = np.concatenate([part.logs for part in swept])  # (sentences, lanes)
         self.logs = np.array([math.fsum(column) for column in logs.T])
-        # E[|T| exp(-x S)] / G of a sentence is at most E|T| times this, (lanes,).
+        # E[|T| exp(-x S)] / G of a sentence is at most E|T| times this, and scores that are left
+        # out are at most that part of their size at x = 0, (lanes,).
         self.most_shares = np.exp(-logs.min(axis=0))
+        self.left_out_shares = self.most_shares
         if search.sentences.count == 1:
-            tail = TAIL * search.problem.greatest / search.greatest
-            self.most_shares = np.exp(-self.nodes * search.problem.range.low) + tail
+            self.left_out_shares = np.exp(-self.nodes * search.problem.range.low)
+            most = search.problem.greatest / search.greatest  # |T| as a part of E|T|
+            generated = most * (1 + 1e-6) * swept[0].masses[0]
+            self.most_shares = np.minimum(self.left_out_shares, generated) + TAIL * most
         self.log_errors = sum(part.errors.sum(axis=0) for part in swept)
         self.scale = search.centre**rule.power  # (k,): sums of scores are of the size of T
         self.rest = left_out(rule, search.ratio)  # (k,)
@@ -385,9 +392,11 @@ class _LaneScores:
     def over_at(self, k: int, ks: Ints) -> Floats:
         """Bounds on what the sums at a total lack of the true ones, for several totals."""
         search = self.owner
-        masses = self.masses(k) * self.most_shares
-        lost = float(masses.sum()) * search.rounding
-        lost += float(masses @ self.log_errors) * search.greatest
+        masses = self.masses(k)
+        shared = masses * self.most_shares
+        lost = float(shared.sum()) * search.rounding
+        lost += float(masses @ self.left_out_shares) * search.left_out
+        lost += float(shared @ self.log_errors) * search.greatest
         lost += TAIL * search.ratio.largest * self.scale[k] / search.ratio.gain[k]
         over: Floats = self.expected[ks] * self.rest[k] * self.scale[k] + lost
         return over

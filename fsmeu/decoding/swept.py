@@ -14,7 +14,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import FoundPaths, Scores
-from fsmeu.trellis.lanes import CountRange, LaneGroup, node_logs
+from fsmeu.trellis.lanes import CountRange, LaneGroup, NodeLogs, node_logs
 from fsmeu.trellis.rules import Rule
 
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
@@ -34,6 +34,7 @@ class Swept(NamedTuple):
     part: SentencePart
     scores: Scores  # E[amount exp(-x count)], those that are not negligible
     nodes: Floats  # (lanes,)
+    masses: Floats  # G, about, (batch, lanes)
     logs: Floats  # log G, (batch, lanes)
     errors: Floats  # bounds on the errors of these, (batch, lanes)
 
@@ -58,15 +59,21 @@ class Sentences:
         self.count = sum(group.size for group in groups)
         self._run = run  # map, or one that works side by side
 
-    def swept(self, rule: Rule, low: float) -> list[Swept]:
-        """The scores of the steps of all parts at the nodes of a rule; at x = 0 if it has none.
-
-        ``low`` is read for one sentence alone: what y counts is hardly ever below it.
-        """
-        alone = self.count == 1
+    def swept(self, rule: Rule, reach: CountRange) -> list[Swept]:
+        """The scores of the steps of all parts at the nodes of a rule; at x = 0 if it has none."""
         nodes = rule.nodes if len(rule.nodes) else np.zeros(1)
-        scored = partial(swept_at, nodes, alone, low if alone else 0.0)
+        scored = partial(swept_at, nodes, self.negligible(nodes, reach), self.count == 1)
         return list(self._run(scored, self.parts))
+
+    def negligible(self, nodes: Floats, reach: CountRange) -> Floats:
+        """The greatest scores that are left out, by node, (lanes,).
+
+        Joint counts are small where the count S of y is. As S is hardly ever below its range, those
+        of one sentence alone are in proportion to exp(-x low).
+        """
+        low = reach.low if self.count == 1 else 0.0
+        least: Floats = NEGLIGIBLE * min(1.0, reach.mean) * np.exp(-nodes * low)
+        return least
 
     def best(
         self,
@@ -122,21 +129,20 @@ def parts_of(groups: Sequence[LaneGroup]) -> list[SentencePart]:
     return parts
 
 
-def swept_at(nodes: Floats, alone: bool, low: float, part: SentencePart) -> Swept:
-    """The scores of the steps of a part at nodes.
+def swept_at(nodes: Floats, least: Floats, alone: bool, part: SentencePart) -> Swept:
+    """The scores of the steps of a part at nodes, those above the ``least`` of their node.
 
     Of one sentence alone, E[T exp(-x S)] is a sum of scores itself, and log G is taken to be 0.
-    As S is hardly ever below ``low``, scores are negligible in proportion to exp(-x low).
     """
     group = part.group
     trellis = group.trellis.with_lanes(nodes)
-    least = NEGLIGIBLE * np.exp(-nodes * low)
     ends = np.ones((group.size, 1, len(nodes)))
     scores, sums = trellis.scores(group.weights, ends, least=least)
-    if alone:
-        return Swept(part, scores, nodes, np.zeros((1, len(nodes))), np.zeros((1, len(nodes))))
-    logs = node_logs(group, sums.masses, sums.deficits)
-    return Swept(part, scores, nodes, logs.logs, logs.errors)
+    zeros = np.zeros((1, len(nodes)))
+    logs = NodeLogs(zeros, zeros)
+    if not alone:
+        logs = node_logs(group, sums.masses, sums.deficits)
+    return Swept(part, scores, nodes, sums.masses, logs.logs, logs.errors)
 
 
 class Tilt(NamedTuple):

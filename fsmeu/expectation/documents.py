@@ -26,15 +26,22 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-DOCUMENT_WORK = 1_000_000  # squared length times labels but one from which on lanes are faster
+# Lanes are faster than counts where a sweep by counts takes so many sums; and where the squared
+# length times the labels but one is so much, whatever the loss: then nobody counts the sums.
+SWEEP_WORK = 30_000_000
+DOCUMENT_WORK = 400_000
 
 
 def is_document(query: Query) -> bool:
     """Whether it is a long sequence, z given, whose value is a ratio of totals."""
-    work = query.n**2 * (len(query.loss.labels) - 1)  # of counts, about
-    if work < DOCUMENT_WORK or query.z is None or window_form(query) is not None:
+    if query.z is None or window_form(query) is not None:
         return False
-    return unmet_by_totals(query.loss, query.n) is None
+    if unmet_by_totals(query.loss, query.n) is not None:
+        return False
+    if query.n**2 * (len(query.loss.labels) - 1) >= DOCUMENT_WORK:
+        return True
+    trellis = trellis_of(query.loss, query.model)
+    return isinstance(trellis, Refused) or trellis.work(query.n, 1) >= SWEEP_WORK
 
 
 def _document_problem(query: Query, most_escaped: float) -> TotalsProblem | None:

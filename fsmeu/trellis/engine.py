@@ -112,7 +112,7 @@ class SplitTrellis:
     def ends_in(self, n: int, sign: float, sums: float) -> int:
         """How many ends of z's counter are tried by so many sums, about; at least one."""
         self.guard("decode", n)  # tables by count may be too large to be made
-        work = 1 + self._work(n, 2 * max(1, self.counts))
+        work = 1 + self.work(n, 2 * max(1, self.counts))
         if self._values(n, sign).prunes:
             work += _BOUND_SUMS * int(self.z_tables.columns[n]) * int(self.y_tables.columns[n])
         return int(min(max(1.0, sums / work), MOST_ENDS))
@@ -135,7 +135,7 @@ class SplitTrellis:
         ends = np.zeros((count, 3, size))
         best = np.zeros(count, np.int64)
         tries = 2 if values.prunes else size
-        work = tries * self._work(n, 2 * max(1, self.counts)) + self._best_work(n)
+        work = tries * self.work(n, 2 * max(1, self.counts)) + self._best_work(n)
         tables = DecisionTables(self.y_tables, self._uncounted, self.z_tables, self.amounts, values)
         run = kernel(decide_batch, count * work)
         with self.workspace.borrowed("decision", n, self.workspace.decision_buffers) as buffers:
@@ -165,7 +165,7 @@ class SplitTrellis:
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
         tables = JointTables(self.y_tables, self.z_tables, amounts)
-        run = kernel(mean_batch, count * self._work(n, 1 + self.counts), self.row_type)
+        run = kernel(mean_batch, count * self.work(n, 1 + self.counts), self.row_type)
         with self.workspace.borrowed("mean", n, self.workspace.mean_buffers) as buffers:
             run(tables, batch, buffers, found)
         return found
@@ -176,7 +176,7 @@ class SplitTrellis:
         batch = self._batch(models)
         ends = np.zeros((len(models.arcs), 2, self.workspace.lanes))
         escaped = np.zeros(len(models.arcs))
-        run = kernel(mass_batch, len(models.arcs) * self._work(n, 1), self.row_type)
+        run = kernel(mass_batch, len(models.arcs) * self.work(n, 1), self.row_type)
         with self.workspace.borrowed("masses", n, self.workspace.mass_buffers) as f:
             run(self.y_tables, batch, f, ends, escaped)
         lanes = int(self.y_tables.columns[n])
@@ -246,7 +246,7 @@ class SplitTrellis:
         buffers = self.workspace.adjoint_buffers(n)
         slopes = np.zeros(batch.weights.shape)
         expected = np.zeros(len(batch.weights))
-        work = len(slopes) * self._work(n, 3 * (1 + self.counts))
+        work = len(slopes) * self.work(n, 3 * (1 + self.counts))
         tables = JointTables(self.y_tables, self.z_tables, self.amounts)
         run = kernel(adjoint_batch, work, self.row_type)
         run(tables, batch, ends, buffers, slopes, expected)
@@ -323,7 +323,7 @@ class SplitTrellis:
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
         tables = JointTables(self.y_tables, self.z_tables, amounts)
-        run = kernel(score_batch, count * self._work(n, 2 * self.counts), self.row_type)
+        run = kernel(score_batch, count * self.work(n, 2 * self.counts), self.row_type)
         with self.workspace.borrowed("scores", n, self.workspace.score_buffers) as buffers:
             run(tables, batch, ends, buffers, found)
         size = int(found.begins[-1])
@@ -390,7 +390,7 @@ class SplitTrellis:
             labels[:] = zs
         return Batch(n, models.arcs, self.weight_at, models.start, final, labels)
 
-    def _work(self, n: int, sweeps: int) -> int:
+    def work(self, n: int, sweeps: int) -> int:
         """Sums and products of so many sweeps over a sentence, about."""
         tables = self.y_tables
         steps = len(tables.pair_arc) + len(tables.class_arc) + len(tables.arc)

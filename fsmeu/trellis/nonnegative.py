@@ -30,6 +30,7 @@ from fsmeu.trellis.tapes import Amounts
 
 _MOST = 1 << 18  # pairs of states, or of steps, that are looked at; nothing is proven for more
 _FEW = 64  # pairs of steps to one pair of states that are listed; of more, the least amounts count
+_MOST_APART = 1 << 12  # pairs of states with more, which are looked at one by one
 
 
 class _Sparse(NamedTuple):
@@ -215,7 +216,7 @@ def _kept(position: _Position, phi: _Sparse, width: int, features: int) -> bool:
     sizes = np.diff(z_begins)[rows] * np.diff(y_begins)[columns]
     few = sizes <= _FEW
     many = np.flatnonzero(sizes > _FEW).tolist()
-    if sizes[few].sum() > _MOST or len(many) > _FEW:
+    if sizes[few].sum() > _MOST or len(many) > _MOST_APART:
         return False
     owner, down, across = _pairs(rows[few], columns[few], z_begins, y_begins)
     left = z[1:, down]

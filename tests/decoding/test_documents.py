@@ -201,6 +201,29 @@ def test_rare_chunks_are_proven(empty):
     assert found.value >= (1 - 1e-11) * fsmeu.decode(loss, model, method="counting").value
 
 
+@pytest.mark.parametrize(
+    ("name", "n", "options", "scale", "sure"),
+    [
+        ("chunk_fscore", 120, {"empty": 0}, 0.0, 12.5),  # surely none, which is worth nothing
+        ("chunk_recall", 300, {}, 1.0, 7.0),  # the count of references may be 1, mostly is 10
+        ("span_fscore", 60, {}, 1.0, 6.0),
+    ],
+)
+def test_rare_chunks_of_eleven_types_are_proven(name, n, options, scale, sure):
+    """Bounds on roundings are in proportion to the references' generating function."""
+    loss = fsmeu.load(name, types=[f"T{k}" for k in range(11)], **options)
+    random = np.random.default_rng(n)
+    unary = random.normal(size=(n, 23)) * scale
+    unary[:, 0] += sure  # the score of O
+    model = from_potentials(unary, random.normal(size=(23, 23)), loss.labels)
+    found = fsmeu.decode(loss, model, method="lanes")
+    assert found.exact
+    value = fsmeu.expect(loss, found.labels, model)
+    assert value.lower <= found.upper
+    assert found.lower <= value.upper
+    assert found.upper - found.lower <= 3e-9 * found.value
+
+
 @pytest.mark.parametrize("empty", [1, 3, 0])
 @pytest.mark.parametrize("expression", ["B-A (O|B-A|I-A)*", "(O|B-A|I-A)* B-B"])
 @pytest.mark.thirds

@@ -11,6 +11,7 @@ import fsmeu
 from fsmeu.expectation import corpus as corpora
 from fsmeu.expectation import documents, totals
 from fsmeu.expectation.corpus import corpus_of, linear_expectation
+from fsmeu.expectation.query import query_of
 from fsmeu.models import Markov, Mixture, NBest, from_potentials
 from tests.decoding.test_documents import KIN, kin
 from tests.support.chunk_sums import (
@@ -311,3 +312,18 @@ def test_items_that_count_for_very_much(monkeypatch):
     true = fsmeu.expect(loss, z, model).value
     monkeypatch.setattr(documents, "DOCUMENT_WORK", 2)
     assert fsmeu.expect(loss, z, model).value == pytest.approx(true, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "long"), [("chunk_fscore", False), ("chunk_fscore_iob1", True)])
+def test_lanes_serve_where_sweeps_by_counts_are_slow(name, long, monkeypatch):
+    """Steps of IOB1 read two tags, so that sweeps are slow for few tokens, and agree with lanes."""
+    loss = fsmeu.load(name, types=[f"T{k}" for k in range(8)])
+    random = np.random.default_rng(8)
+    model = from_potentials(*potentials(random, 70, 1.0, loss.labels), loss.labels)
+    z = drawn(random, 70, loss.labels)
+    assert documents.is_document(query_of(loss, z, model, "expect")) is long
+    values = []
+    for sums in (1, NEVER):
+        monkeypatch.setattr(documents, "SWEEP_WORK", sums)
+        values.append(fsmeu.expect(loss, z, model).value)
+    assert values[0] == pytest.approx(values[1], rel=1e-11)

@@ -60,6 +60,7 @@ def test_a_space_of_many_steps_is_walked_as_it_is_reached(monkeypatch):
     How long it would take is seen after a few positions.
     """
     cells, loss = watched_cells(monkeypatch), fsmeu.load("chunk_fscore", types=TYPES[:60])
+    monkeypatch.setattr("fsmeu.expectation.expect.is_document", lambda query: False)
     model = Independent(np.full((80, 121), 1 / 121), loss.labels)
     view = loss.view(80, np.zeros(80, np.int64), weights=True)
     assert view.space is not None
