@@ -1,14 +1,15 @@
 """The best hypotheses for a corpus: those of the greatest expected value of the corpus as a whole.
 
 Counts are summed over sentences, and the value is taken once, as ``evaluate_corpus`` has it. A
-large corpus is decided by lanes (``decoding/lanes.py``), others by branch and bound over the
-total of the hypotheses' counts. For totals k of the hypothesis and r of the reference the value is
-the sum over joint counts c_q of c_q g_q(k, r), and h(k, r); losses with the opposite sign. For
-hypotheses with a total k, one more of a joint count in a sentence whose reference counts a is worth
-the mean of g(k, a + R) over the sum R of all other references' counts: one backward sweep over that
-function of a gives the scores of all steps, one dynamic program the best score of every sentence
-for each count of its own, and ``best_sums`` the best sums for every total. Near k the value of
-other totals is nearly a multiple of that (``spread``), so that what is known at k bounds them all.
+ratio of totals is decided by lanes (``decoding/lanes.py``), other values, and few labels where
+lanes prove nothing, by branch and bound over the total of the hypotheses' counts. For totals k of
+the hypothesis and r of the reference the value is the sum over joint counts c_q of c_q g_q(k, r),
+and h(k, r); losses with the opposite sign. For hypotheses with a total k, one more of a joint count
+in a sentence whose reference counts a is worth the mean of g(k, a + R) over the sum R of all other
+references' counts: one backward sweep over that function of a gives the scores of all steps, one
+dynamic program the best score of every sentence for each count of its own, and ``best_sums`` the
+best sums for every total. Near k the value of other totals is nearly a multiple of that
+(``spread``), so that what is known at k bounds them all.
 """
 
 from __future__ import annotations
@@ -37,7 +38,14 @@ from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import COUNTING, unmet_condition
 from fsmeu.errors import InputError, SizeLimitError, one_of
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation.corpus import Corpus, CorpusTotals, Group, by_sentence, totals_of_corpus
+from fsmeu.expectation.corpus import (
+    FEW_COUNTED,
+    Corpus,
+    CorpusTotals,
+    Group,
+    by_sentence,
+    totals_of_corpus,
+)
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import Label
@@ -86,16 +94,16 @@ def decode_corpus(
             ``Bernoulli``.
         constraint: a regular expression over labels or an acceptor, which each hypothesis
             satisfies; as for ``decode``, the models stay as they are.
-        gap: how far apart the bounds may stay; with 0 they are closed as far as can be. Large
-            corpora, whose totals are bounded by lanes, are decided at once: neither this nor
-            ``seconds`` is looked at.
+        gap: how far apart the bounds may stay; with 0 they are closed as far as can be. Ratios of
+            totals such as F1 are decided by lanes, at once: neither this nor ``seconds`` is looked
+            at.
         seconds: after how many seconds no further total is tried; None for as long as it takes.
         progress: called now and then with the share of the first gap between bounds of the best
             value that is closed, and with the bounds as a note (``Progress``).
         engine: "auto" bounds the best value as above; "openfst" composes each sentence with loss
             and model as an explicit machine and values all hypotheses, where there are few, for any
             loss whose value looks at counts alone.
-        jobs: how many threads decide large corpora.
+        jobs: how many threads decide by lanes.
 
     Raises:
         InputError: the loss or the models do not allow such a decision; the message says why.
@@ -122,16 +130,19 @@ def decode_corpus(
             why="all hypotheses of all sentences were composed and valued",
         )
     clock.over()  # begins here
-    decision = _without_search(corpus, threads)
-    if decision is not None:
-        told(decision.lower, decision.upper, last=True)
-        return decision
 
     def stop(lower: float, upper: float) -> bool:
         told(*sorted((sign * lower, sign * upper)))
         return clock.over()
 
-    return _searched(corpus, sign, float(gap), stop)
+    decision = _without_search(corpus, threads)
+    if decision is None:
+        return _searched(corpus, sign, float(gap), stop)
+    if corpus.n < FEW_COUNTED and not decision.exact and decision.gap > gap:
+        searched = _searched(corpus, sign, float(gap), stop)
+        decision = min(decision, searched, key=lambda one: one.gap)
+    told(decision.lower, decision.upper, last=True)
+    return decision
 
 
 def _without_search(corpus: Corpus, threads: int) -> CorpusDecision | None:

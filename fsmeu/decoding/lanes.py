@@ -41,13 +41,13 @@ from fsmeu.decoding.swept import (
     Paths,
     Sentences,
     Swept,
+    greatest_sizes,
     plain_factors,
     tilt_of,
 )
 from fsmeu.expectation.totals import (
     RatioByTotal,
     TotalsProblem,
-    error_of_none,
     expected_ratio,
     left_out,
     ratio_by_total,
@@ -70,6 +70,7 @@ WHY = (
 FEWEST_BESIDE = 12  # totals on either side of one whose sums are found with it,
 PART_BESIDE = 64  # and one more for so many labels
 _CLOSE = 1e-10  # the part of a value that an upper bound may be above it
+_NOT_ALLOWED = BoundedValue(-math.inf, 0.0)
 
 
 class TotalsDecision(NamedTuple):
@@ -140,8 +141,8 @@ class _Search:
         self.tilt = tilt_of(self.first, self.range)
         self.plain = self.first[0].scores.first_lane(self.tilt.factor)  # sums: about E[T]
         self.one = priced if len(ratio.v) > 1 else None
-        # Bounds on the sums of terms of T without their signs, of all hypotheses, and on what of T
-        # is lost to rounding, and to scores that are left out.
+        # Bounds on E|T|, the terms of T without their signs, of all hypotheses, and on what of T is
+        # lost to rounding, and to scores that are left out.
         self.greatest = 0.0
         self.rounding = 0.0
         self.left_out = 0.0
@@ -152,10 +153,9 @@ class _Search:
             spread = self.range.high - self.range.low + group.n
             left_out = least * left_out_steps * math.exp(self.tilt.node * spread)
             self.left_out += left_out
+            tilted = float(greatest_sizes(swept) @ np.exp(-swept.logs[:, 0])) * self.tilt.factor
             joint = group.size * group.greatest
-            if priced is not None:
-                tilted = priced.greatest_without_signs(self.plain, joint / self.tilt.down)
-                joint = min(joint, self.tilt.up * tilted + TAIL * joint) + left_out
+            joint = min(joint, self.tilt.up * tilted + TAIL * joint + left_out)
             self.greatest += joint
             rounding = group.rounding if self.sentences.count == 1 else 2 * group.rounding
             self.rounding += rounding * joint
@@ -166,7 +166,7 @@ class _Search:
 
     def decision(self) -> TotalsDecision | None:
         """The best hypotheses."""
-        none = value_of_none(self.problem) if self.allows_none else -np.inf
+        none = value_of_none(self.problem) if self.allows_none else _NOT_ALLOWED
         if none is None:
             return None
         if sum(swept.scores.value.size for swept in self.first) > MOST_SCORES:
@@ -182,7 +182,8 @@ class _Search:
         ratio = self.ratio
         worth = ratio.gain * self.centre**-ratio.power
         if self.one is not None:
-            sums = self.one.greatest_sums(self.plain, worth, ratio.offset)
+            size = self.greatest / self.tilt.down
+            sums = self.one.greatest_sums(self.plain, size, worth, ratio.offset)
             reached = self.one.reached or None
             off = self.one.rounded
             return _Expected(self._most(sums), self.one.likeliest, reached, off)
@@ -202,14 +203,14 @@ class _Search:
     def _most(self, sums: Floats) -> Floats:
         """Bounds on E[T] from above, by bounds on sums of scores of the first lane."""
         sums = sums + (self.rounding + self.left_out) / self.tilt.down
-        return self.tilt.up * sums + TAIL * self.greatest
+        return self.tilt.up * sums + TAIL * self.problem.greatest
 
     def _least(self, bound: float, off: float) -> float:
         """A bound on E[T] from below, by one from above that is reached, but for ``off``."""
         tilt = self.tilt
         lost = 2 * (self.rounding + self.left_out) / tilt.down
-        tilted = (bound - TAIL * self.greatest) / tilt.up - off - lost
-        return tilt.down * tilted - TAIL * self.greatest
+        tail = TAIL * self.problem.greatest
+        return tilt.down * ((bound - tail) / tilt.up - off - lost) - tail
 
     def _coarse(self, expected: Floats) -> Floats:
         """Upper bounds on values by total: E[T] over the least denominator, (k,)."""
@@ -219,7 +220,7 @@ class _Search:
         bounds += ratio.offset + ratio.offset_error + TAIL * ratio.largest
         return np.where(np.isneginf(expected), -np.inf, bounds)
 
-    def _near(self, expected: _Expected, none: float) -> _Near | None:
+    def _near(self, expected: _Expected, none: BoundedValue) -> _Near | None:
         """The totals that may be best; None where hypotheses that count nothing are."""
         ratio = self.ratio
         total = expected.reached
@@ -231,22 +232,22 @@ class _Search:
             reached += float(ratio.offset[total]) - ratio.offset_error - 1e-12 * reached
         coarse = self._coarse(expected.bounds)
         coarse[: ratio.begin] = -np.inf
-        near = np.flatnonzero(coarse >= max(reached, none))
+        near = np.flatnonzero(coarse >= max(reached, none.value))
         if not len(near):
             return None
         first = int(near[0])
         last = int(near[-1])
         return _Near(first, last, min(max(expected.likeliest, first), last))
 
-    def _without_items(self, none: float) -> TotalsDecision:
+    def _without_items(self, none: BoundedValue) -> TotalsDecision:
         """Hypotheses that count nothing, which are allowed and best."""
         factors = plain_factors(self.first, self.tilt)
         nothing = np.zeros(self.sentences.count, np.int64)
         paths = self.sentences.paths(self.first, factors, nothing)
-        error = error_of_none(self.problem)
-        return TotalsDecision(paths.labels, none, error, none + error, 0)
+        upper = none.value + none.error
+        return TotalsDecision(paths.labels, none.value, none.error, upper, 0)
 
-    def _decided(self, expected: Floats, near: _Near, none: float) -> TotalsDecision | None:
+    def _decided(self, expected: Floats, near: _Near, none: BoundedValue) -> TotalsDecision | None:
         """The best of the totals that may be, and of hypotheses that count nothing."""
         decision = None
         for is_wide in (False, True):
@@ -266,18 +267,19 @@ class _Search:
                 break
         return decision
 
-    def _with_rule(self, lanes: _LaneScores, expected: Floats, none: float) -> TotalsDecision:
+    def _with_rule(
+        self, lanes: _LaneScores, expected: Floats, none: BoundedValue
+    ) -> TotalsDecision:
         """The best of all totals, by the scores of a rule."""
-        error = error_of_none(self.problem)
         caps = self._coarse(expected)
         caps[: self.ratio.begin] = -np.inf
         search = lanes.search(caps)
         lanes.exclude_far(search)
         lanes.bound_ends(search)
-        best, upper = branch_and_bound(search, none - error)
-        upper = max(upper, none + error)
+        best, upper = branch_and_bound(search, none.value - none.error)
+        upper = max(upper, none.value + none.error)
         total, value, labels = lanes.hypotheses(best)
-        if self.allows_none and none >= value:
+        if self.allows_none and none.value >= value:
             decision = self._without_items(none)
             return decision._replace(upper=max(upper, decision.upper))
         valued = BoundedValue(value, lanes.error(total))
@@ -321,13 +323,13 @@ class _LaneScores:
         self.logs = np.array([math.fsum(column) for column in logs.T])
         # E[|T| exp(-x S)] / G of a sentence is at most E|T| times this, and scores that are left
         # out are at most that part of their size at x = 0, (lanes,).
-        self.most_shares = np.exp(-logs.min(axis=0))
-        self.left_out_shares = self.most_shares
+        most = search.problem.greatest / search.greatest  # |T| as a part of E|T|
+        generated = most * (1 + 1e-6)
+        self.left_out_shares = np.exp(-logs.min(axis=0))
         if search.sentences.count == 1:
             self.left_out_shares = np.exp(-self.nodes * search.problem.range.low)
-            most = search.problem.greatest / search.greatest  # |T| as a part of E|T|
-            generated = most * (1 + 1e-6) * swept[0].masses[0]
-            self.most_shares = np.minimum(self.left_out_shares, generated) + TAIL * most
+            generated *= swept[0].masses[0]
+        self.most_shares = np.minimum(self.left_out_shares, generated) + TAIL * most
         self.log_errors = sum(part.errors.sum(axis=0) for part in swept)
         self.scale = search.centre**rule.power  # (k,): sums of scores are of the size of T
         self.rest = left_out(rule, search.ratio)  # (k,)

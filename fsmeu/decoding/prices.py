@@ -72,31 +72,11 @@ class PricedSums:
         # Counts that paths may have: multiples of what divides all that ways count.
         divisor = int(np.gcd.reduce(trellis.z_tables.way[:, COUNTED]))
         self.may_be = self.ks % divisor == 0 if divisor else self.ks == 0
-        self.size = float(trellis.greatest[0, n])  # a bound on sums of scores, signs aside
+        self.size = 0.0  # a bound on sums of scores, signs aside
         self.rounding = relative_error((len(trellis.tapes.terms) + 4) * n + 64)
         self.likeliest = 0  # the count whose bound is worth most; 0 before it is known
         self.reached = 0  # the count of the path that is worth most
         self.lines = np.zeros((0, 3))  # prices, values and counts of paths
-
-    def greatest_without_signs(self, plain: Scores, limit: float) -> float:
-        """A bound on the sums of scores over the steps of any path, signs aside, of one lane.
-
-        Where all amounts of a score row have one sign, a score tells it. ``limit`` is a bound that
-        is known.
-        """
-        self.size = limit
-        amounts = self.trellis.amounts
-        for begins in amounts.row_begins:
-            row = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
-            amount = amounts.row_amount[begins[0] : begins[-1]]
-            if np.intersect1d(row[amount < 0], row[amount > 0]).size:
-                return self.size
-        if plain.value.min(initial=0.0) < 0.0:
-            plain = plain._replace(value=np.abs(plain.value))
-        self._set_steps(plain, np.ones(1))
-        most = float(self._at_prices(0.0, 0.0)[0, 1])
-        self.size = min(self.size, most * (1 + 1e-6))
-        return self.size
 
     @property
     def rounded(self) -> float:
@@ -104,17 +84,19 @@ class PricedSums:
         most = np.abs(self.lines[:, 0] * self.lines[:, 2]).max()
         return 4 * self.rounding * (self.size + float(most))
 
-    def greatest_sums(self, plain: Scores, worth: Floats, offset: Floats) -> Floats:
+    def greatest_sums(self, plain: Scores, size: float, worth: Floats, offset: Floats) -> Floats:
         """Bounds on the sums of scores by count, (k,), close where values are greatest.
 
         Args:
             plain: scores of the steps, of one lane.
+            size: a bound on sums of scores, signs aside.
             worth: what sums are multiplied by for values, by count, (k,).
             offset: what is added to them, (k,).
         """
         falls = -np.gradient(np.log(worth))
         added = np.gradient(offset) / worth
-        scale = self.size or 1.0  # without scores, as where y surely has no item, any will do
+        self.size = size
+        scale = size or 1.0  # without scores, as where y surely has no item, any will do
         price = scale * float(falls[len(falls) // 2])
         self._set_steps(plain, np.ones(1))
         sides = self._at_prices(0.4 * price, 0.8 * price)

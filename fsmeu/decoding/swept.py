@@ -145,6 +145,28 @@ def swept_at(nodes: Floats, least: Floats, alone: bool, part: SentencePart) -> S
     return Swept(part, scores, nodes, sums.masses, logs.logs, logs.errors)
 
 
+def greatest_sizes(swept: Swept) -> Floats:
+    """Bounds on the sums of the first lane's scores of any path, signs aside, (batch,).
+
+    A step has one score for each term at most. A bound is infinite where a score row has amounts
+    of both signs, as a score may then be less than the terms that it sums, signs aside.
+    """
+    scores = swept.scores
+    trellis = swept.part.group.trellis
+    batch = len(scores.begins) - 1
+    if not trellis.amounts.rows_have_one_sign:
+        return np.full(batch, np.inf)
+    sentence = np.repeat(np.arange(batch), np.diff(scores.begins))
+    position = sentence * swept.part.group.n + scores.cell[:, 0]
+    firsts = np.flatnonzero(np.diff(position, prepend=-1))
+    greatest = np.zeros(len(firsts))
+    if len(firsts):
+        greatest = np.maximum.reduceat(np.abs(scores.value[:, 0]), firsts)
+    sums = np.zeros(batch)
+    np.add.at(sums, sentence[firsts], greatest)
+    return len(trellis.tapes.terms) * sums * (1 + 1e-6)
+
+
 class Tilt(NamedTuple):
     """What is known of E[T] by sums of scores of the first lane, which are E[T exp(-x S)] / G.
 

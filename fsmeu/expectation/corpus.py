@@ -60,7 +60,7 @@ from fsmeu.trellis.windows import Window, product_tree, sum_of_all
 from fsmeu.twofold import UNIT
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
-FEW_COUNTED = 256  # the greatest count below which lanes are not tried: it spreads widely
+FEW_COUNTED = 256  # the greatest count below which windows are as exact as lanes, and faster
 CAPPED_LENGTH = 128  # labels of the longest sentence from which on ages stop at a cap
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
 
@@ -218,7 +218,7 @@ class CorpusTotals(NamedTuple):
 def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
     """The corpus with ages that stop at a cap, for each cap that y exceeds with small probability.
 
-    Nothing where the value is no ratio of totals, or few items are counted.
+    Nothing where the value is no ratio of totals.
     """
     loss = corpus.loss
     if not corpus.models or unmet_by_totals(loss, corpus.n) is not None:
@@ -228,7 +228,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
         groups = corpus.groups_at(cap) if cap is not None else corpus.groups
         lanes = [LaneGroup(group.trellis, group.weights) for group in groups]
         problem = totals_problem(loss, corpus.n, lanes)
-        if problem is None or problem.most_counted < FEW_COUNTED:
+        if problem is None:
             return
         if problem.escaped <= ESCAPED:
             yield CorpusTotals(groups, problem)
@@ -238,6 +238,8 @@ def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
     """The expected value by lanes; None if it is no ratio of totals, or few items are counted."""
     found = None
     for totals in totals_of_corpus(corpus):
+        if totals.problem.most_counted < FEW_COUNTED:
+            return None
         if not totals.reaches_cap(zs):
             by_group = [[zs[row] for row in group.rows] for group in totals.groups]
             found = expected_ratio(totals.problem, by_group)

@@ -202,7 +202,7 @@ def _answers(problem: TotalsProblem, hyp: Floats, ref: Floats) -> Floats:
     return value_coefficients(problem.form, problem.n, hyp, ref, possible)[1]
 
 
-def value_of_none(problem: TotalsProblem) -> float | None:
+def value_of_none(problem: TotalsProblem) -> BoundedValue | None:
     """The expected value, signed, if z counts nothing; None where it depends on S from 1 on."""
     most = problem.most_counted
     derived = problem.form.bound.at(problem.n).derived
@@ -211,12 +211,11 @@ def value_of_none(problem: TotalsProblem) -> float | None:
     if (offset[1:] != offset[-1]).any():
         return None
     some = float(offset[-1])
-    return problem.sign * (some + (float(offset[0]) - some) * problem.range.none)
-
-
-def error_of_none(problem: TotalsProblem) -> float:
-    """A bound on the error of the value of hypotheses that count nothing."""
-    return 2 * problem.largest * problem.rounding * problem.range.none + problem.escaped
+    more = (float(offset[0]) - some) * problem.range.none  # by references that count nothing
+    error = problem.escaped
+    if offset.any():
+        error += 2 * problem.rounding * abs(more) + 4 * UNIT * problem.largest
+    return BoundedValue(problem.sign * (some + more), error)
 
 
 def rule_of_totals(ratio: RatioByTotal, k: int) -> Rule:
@@ -290,8 +289,7 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Boun
     k = sum(int(group.trellis.hypothesis_counts(own).sum()) for group, own in pairs)
     if k < ratio.begin:
         none = value_of_none(problem)
-        error = error_of_none(problem)
-        return None if none is None else BoundedValue(problem.sign * none, error)
+        return None if none is None else BoundedValue(problem.sign * none.value, none.error)
     rule = rule_of_totals(ratio, k)
     means = _MeanSums(rule.nodes, sum(group.size for group in problem.groups))
     for group, own in pairs:

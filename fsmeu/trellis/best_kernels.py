@@ -230,8 +230,10 @@ def best(z_tables: ZTables, n: int, steps: Floats, b: BestLayers) -> None:
 @jit_small
 def score_of(b: BestLayers, i: int, p: int, count: int) -> float:
     """The best score of a path to a pair of a layer with that count; -inf where there is none."""
+    if b.offset[i, p] == -np.inf:
+        return -np.inf
     at = count - b.place[i, p, 1]
-    if b.offset[i, p] == -np.inf or at < 0 or at >= b.place[i, p, 2]:
+    if at < 0 or at >= b.place[i, p, 2]:
         return -np.inf
     return float(b.value[b.place[i, p, 0] + at] + b.offset[i, p])
 

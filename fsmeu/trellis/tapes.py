@@ -400,6 +400,16 @@ class Amounts(NamedTuple):
         return signs
 
     @property
+    def rows_have_one_sign(self) -> bool:
+        """Whether no score row has amounts below 0 and others above."""
+        sizes = np.diff(self.row_begins, axis=1).ravel()
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        below, above = np.zeros((2, len(sizes)), bool)
+        below[owner[self.row_amount < 0]] = True
+        above[owner[self.row_amount > 0]] = True
+        return not (below & above).any()
+
+    @property
     def longest(self) -> int:
         """The greatest number of amounts of a score row."""
         return int(np.diff(self.row_begins, axis=1).max(initial=0))

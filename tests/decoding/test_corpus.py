@@ -284,7 +284,7 @@ def test_exact_where_terms_cancel(great, sign, kind, seed):
 def test_too_many_scores_are_refused(monkeypatch):
     monkeypatch.setattr(decisions, "CORPUS_SCORE_CELLS", 3)
     with pytest.raises(SizeLimitError, match="scores of steps"):
-        fsmeu.decode_corpus(fsmeu.load("fscore"), [[0.5] * 4])
+        fsmeu.decode_corpus(fsmeu.load("hamming", labels=[0, 1]), [[0.5] * 4])
 
 
 def test_changes_that_the_constraint_does_not_allow_are_a_scale_too():
@@ -332,6 +332,29 @@ def test_as_by_windows(scale, monkeypatch):
     assert found.gap < 1e-10
     assert found.value == pytest.approx(value.value, rel=1e-11)
     assert value.upper - value.lower < 1e-10
+
+
+@pytest.mark.parametrize(("name", "count"), [("fscore", 10), ("fscore", 200), ("recall", 100)])
+@pytest.mark.thirds
+def test_rare_chunks_of_confident_taggers_are_proven(name, count, monkeypatch):
+    """Roundings are parts of the chunks that are expected, of which there are fewer than 0.01."""
+    loss = fsmeu.load(f"chunk_{name}", types=["X", "Y"], empty=0)
+    random = np.random.default_rng(count)
+    models = []
+    for _ in range(count):
+        unary = random.normal(size=(int(random.integers(5, 20)), 5))
+        unary[:, 0] += 13.0  # the score of O
+        models.append(fsmeu.models.from_potentials(unary, random.normal(size=(5, 5)), loss.labels))
+    found = fsmeu.decode_corpus(loss, models)
+    assert found.exact
+    assert found.upper - found.lower <= 1e-9 * found.value
+    value = fsmeu.expect_corpus(loss, found.labels, models)
+    assert value.lower <= found.upper
+    assert found.lower <= value.upper
+    monkeypatch.setattr(decisions, "best_by_lanes", lambda *_: None)
+    wanted = fsmeu.decode_corpus(loss, models)
+    assert wanted.lower <= found.upper
+    assert found.lower <= wanted.upper
 
 
 @pytest.mark.parametrize(("name", "given"), [("fscore", {"beta": 2}), ("recall", {})])

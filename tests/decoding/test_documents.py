@@ -11,7 +11,6 @@ import fsmeu
 from fsmeu.decoding import documents
 from fsmeu.decoding import lanes as by_lanes
 from fsmeu.decoding.lanes import best_by_lanes
-from fsmeu.decoding.prices import CountsAsked, priced_sums
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.expectation import totals
 from fsmeu.expectation.totals import totals_problem
@@ -153,36 +152,6 @@ def test_few_counts_decide_as_all_do(kind, given, monkeypatch):
         assert few.value == pytest.approx(every.value, rel=1e-12)
         own = fsmeu.expect(loss, few.labels, model).value
         assert own == pytest.approx(every.value, rel=1e-11)
-
-
-@settings(max_examples=150)
-@given(st.integers(0, 10**6), st.integers(2, 40))
-def test_sums_at_prices(seed, n):
-    """They are nowhere below those of the table, which are those of tables of some counts."""
-    random = np.random.default_rng(seed)
-    loss = fsmeu.load("chunk_fscore", labels=TAGS)
-    model = field(random, n, random.choice([0.3, 1, 3]))
-    trellis = split_trellis_of(loss, model, None, None)
-    weights = arc_weights_many([model])
-    scores, _ = trellis.with_lanes(np.zeros(1)).scores(weights, np.ones((1, 1, 1)))
-    ones = np.ones((1, 1))
-    table = trellis.best(scores, ones, n).by_count[0]
-    with priced_sums(trellis, n, len(table)) as priced:
-        size = priced.greatest_without_signs(scores, float(trellis.greatest[0, n]))
-        worth = 1 / (np.arange(len(table)) + n / 3)
-        bounds = priced.greatest_sums(scores, worth, random.normal() * worth)
-        assert (bounds >= table - 1e-12).all()
-        low, high = sorted(random.integers(len(table), size=2).tolist())
-        between = priced.bounds_between(scores, ones, CountsAsked(low, high, table, size))
-        assert (between >= table - 1e-12).all()
-        beside = priced.bounds_beside(scores, ones, CountsAsked(low, high, table, size))
-        assert (beside >= table - 1e-12).all()
-    some = trellis.workspace.all_counts(n, high, low)
-    found = trellis.best(scores, ones, n, np.array([high]), some)
-    assert (found.by_count[0, :low] == -np.inf).all()
-    np.testing.assert_allclose(found.by_count[0, low:], table[low : high + 1], rtol=1e-13)
-    if np.isfinite(table[high]):
-        assert chunk_count([TAGS[label] for label in found.labels[0]]) == high
 
 
 RARE = [[0.995, 0.004, 0, 0.001, 0]] * 5
