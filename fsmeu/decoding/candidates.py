@@ -10,7 +10,6 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import (
     Answer,
-    Changes,
     Method,
     Problem,
     certify,
@@ -19,12 +18,13 @@ from fsmeu.decoding.problem import (
     with_best_of_all,
 )
 from fsmeu.errors import Argument, FsmeuError, SizeLimitError, wording
-from fsmeu.fst.compose import max_states
+from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.constraint import Constraint, ConstraintLayers, constraint_layers
-from fsmeu.limits import EXPLICIT_PER_CANDIDATE, STEPS_PER_CANDIDATE
+from fsmeu.limits import CELLS_PER_STATE, EXPLICIT_PER_CANDIDATE, STEPS_PER_CANDIDATE
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model
 from fsmeu.models.base import most_probable_many
+from fsmeu.trellis.layer_step import LayerStep, Steps, steps_of
 
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
 ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
@@ -32,6 +32,7 @@ LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
 LIST_LENGTH = 100  # sequences of an n-best list
 SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
 CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
+CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 WHY_EQUAL = "the value only tells whether the sequences are equal, so the most probable one is best"
 
 
@@ -211,6 +212,71 @@ def late_sentence(problem: Problem, valued: int, count: int) -> str:
 
 
 # -- the search ------------------------------------------------------------------------------------
+
+
+class Changes:
+    """Expected values of single-label changes, for any number of sequences of one problem.
+
+    One forward and one backward sweep over the machine with the hypothesis free give the mass
+    before a position, and the backward value from there, for each label that could stand there.
+    Where the loss is not defined for a sequence, its value here means nothing.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._clock = problem.clock
+        self._size = len(problem.loss.alphabet)
+        self._view = problem.loss.defined.view(problem.n, None, weights=True)
+        self._layer_step = LayerStep(problem.model.layered(), self._view.linear)
+        self.steps = 0  # of all sweeps so far, for each state of the model
+
+    def values(self, indices: Ints) -> Floats:
+        """The expected value with the label at i replaced by a, (n, labels), if there is time."""
+        layer_step = self._layer_step
+        view = self._view
+        size = self._size
+        path = np.array([view.start], np.int64)  # states without a change
+        layers = [path]
+        masses = [layer_step.start]
+        cached = dict[int, Steps]()
+        cells = mass_cells = 0
+        for i, label in enumerate(indices.tolist()):
+            self._clock.check()
+            codes = layers[-1]
+            columns = slice(label * size, (label + 1) * size)
+            mass_cells += len(codes) * layer_step.layered.widths[i]
+            guard_size("search", mass_cells // CELLS_PER_STATE)
+            targets, gains = self._advance(i, codes)
+            after = targets[np.isin(codes, path)]
+            changed = np.union1d(after, targets[:, columns])
+            layers.append(changed[changed >= 0])
+            path = np.unique(after[:, columns])
+            path = path[path >= 0]
+            steps = _numbered(targets, gains, layers[-1])
+            masses.append(layer_step.forward(i, masses[-1], steps, label * size))
+            cells += targets.size * (1 + view.linear)
+            self.steps += targets.size * layer_step.layered.widths[i]
+            if cells <= CACHED_STEPS:
+                cached[i] = steps
+        ending, slopes = view.values(layers[-1])
+        ends = np.concatenate([ending[None], slopes])  # (quantities, states)
+        beyond = ends[:, None, :] * layer_step.layered.final[:, None]
+        table = np.empty((len(indices), size))
+        for i in range(len(indices) - 1, -1, -1):
+            self._clock.check()
+            steps = cached.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
+            table[i] = layer_step.changed(i, mass := masses.pop(i), steps, beyond, size)
+            beyond, _ = layer_step.backward(i, mass, steps, beyond, int(indices[i]) * size)
+        return table
+
+    def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
+        guard_size("search", len(codes) * self._view.symbols // CELLS_PER_STATE)
+        return self._view.advance(i + 1, codes)
+
+
+def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
+    """Steps whose targets are numbers of the states after them, -1 for all others."""
+    place = np.minimum(np.searchsorted(after, targets), len(after) - 1)
+    return steps_of(np.where(after[place] == targets, place, -1), gains, len(after))
 
 
 def _search(problem: Problem) -> Answer:

@@ -36,10 +36,9 @@ from fsmeu.expectation.expect import (
 )
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
 from fsmeu.expectation.result import check_finite
-from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import pair_layers
-from fsmeu.limits import CANDIDATES, CELLS_PER_STATE, CHEAP_STATES
+from fsmeu.limits import CANDIDATES, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss, allowed_by_loss
@@ -47,14 +46,12 @@ from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.engine import SplitTrellis
-from fsmeu.trellis.layer_step import LayerStep, Steps, steps_of
 from fsmeu.trellis.roundings import LEAST, BoundedValue
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
 UNSEEN = 1e-12  # nor by no more than this part of a finite range
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
-CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 LISTED_ARCS = 1 << 20  # arcs of a model of which it is asked whether they leave one reference
 _CHANGES = 16  # changes of one label whose values tell what one costs
 HIDDEN = "rounding hides which is best"
@@ -273,71 +270,6 @@ def one_by_one(
 
 
 # -- whether an answer is proven -------------------------------------------------------------------
-
-
-class Changes:
-    """Expected values of single-label changes, for any number of sequences of one problem.
-
-    One forward and one backward sweep over the machine with the hypothesis free give the mass
-    before a position, and the backward value from there, for each label that could stand there.
-    Where the loss is not defined for a sequence, its value here means nothing.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self._clock = problem.clock
-        self._size = len(problem.loss.alphabet)
-        self._view = problem.loss.defined.view(problem.n, None, weights=True)
-        self._layer_step = LayerStep(problem.model.layered(), self._view.linear)
-        self.steps = 0  # of all sweeps so far, for each state of the model
-
-    def values(self, indices: Ints) -> Floats:
-        """The expected value with the label at i replaced by a, (n, labels), if there is time."""
-        layer_step = self._layer_step
-        view = self._view
-        size = self._size
-        path = np.array([view.start], np.int64)  # states without a change
-        layers = [path]
-        masses = [layer_step.start]
-        cached = dict[int, Steps]()
-        cells = mass_cells = 0
-        for i, label in enumerate(indices.tolist()):
-            self._clock.check()
-            codes = layers[-1]
-            columns = slice(label * size, (label + 1) * size)
-            mass_cells += len(codes) * layer_step.layered.widths[i]
-            guard_size("search", mass_cells // CELLS_PER_STATE)
-            targets, gains = self._advance(i, codes)
-            after = targets[np.isin(codes, path)]
-            changed = np.union1d(after, targets[:, columns])
-            layers.append(changed[changed >= 0])
-            path = np.unique(after[:, columns])
-            path = path[path >= 0]
-            steps = _numbered(targets, gains, layers[-1])
-            masses.append(layer_step.forward(i, masses[-1], steps, label * size))
-            cells += targets.size * (1 + view.linear)
-            self.steps += targets.size * layer_step.layered.widths[i]
-            if cells <= CACHED_STEPS:
-                cached[i] = steps
-        ending, slopes = view.values(layers[-1])
-        ends = np.concatenate([ending[None], slopes])  # (quantities, states)
-        beyond = ends[:, None, :] * layer_step.layered.final[:, None]
-        table = np.empty((len(indices), size))
-        for i in range(len(indices) - 1, -1, -1):
-            self._clock.check()
-            steps = cached.get(i) or _numbered(*self._advance(i, layers[i]), layers[i + 1])
-            table[i] = layer_step.changed(i, mass := masses.pop(i), steps, beyond, size)
-            beyond, _ = layer_step.backward(i, mass, steps, beyond, int(indices[i]) * size)
-        return table
-
-    def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
-        guard_size("search", len(codes) * self._view.symbols // CELLS_PER_STATE)
-        return self._view.advance(i + 1, codes)
-
-
-def _numbered(targets: Ints, gains: Floats | None, after: Ints) -> Steps:
-    """Steps whose targets are numbers of the states after them, -1 for all others."""
-    place = np.minimum(np.searchsorted(after, targets), len(after) - 1)
-    return steps_of(np.where(after[place] == targets, place, -1), gains, len(after))
 
 
 @np.errstate(invalid="ignore")

@@ -211,7 +211,7 @@ def test_what_a_change_costs(name, n, labels):
     steps = rng.dirichlet(np.ones(size), size)
     one = problem.Problem(loss, Markov(steps[0], steps, n, labels or (0, 1)))
     z = rng.integers(0, size, n)
-    changed = problem.Changes(one).values(z)
+    changed = candidates.Changes(one).values(z)
     differs = np.arange(size) != z[:, None]
     every = np.abs(changed[differs] - changed[~differs].mean())
     assert every.min() <= problem._step(one, z) == pytest.approx(np.median(every), rel=0.6)
@@ -222,7 +222,7 @@ def test_a_proof_of_rare_chunks_takes_no_sweep_over_the_machine():
     rows = np.array([[0.9994, 2e-4, 1e-4, 2e-4, 1e-4]] * 5)
     loss = fsmeu.load("chunk_fscore", labels=TAGS, empty=0)
     model = Markov(rows[0], rows, 60, TAGS)
-    with mock.patch.object(problem, "Changes", side_effect=AssertionError):
+    with mock.patch.object(candidates, "Changes", side_effect=AssertionError):
         found = fsmeu.decode(loss, model, method="counting")
     assert found.value > 0
     again = fsmeu.decode(loss, model)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.problem import Changes, Problem
+from fsmeu.decoding.candidates import Changes
+from fsmeu.decoding.problem import Problem
 from fsmeu.models import Bernoulli, Markov, from_potentials
 from fsmeu.trellis import kernels
 from fsmeu.trellis.walk_kernels import push

@@ -1,0 +1,307 @@
+"""The best hypotheses for a corpus by branch and bound over the total of their counts.
+
+For totals k of the hypothesis and r of the reference the value is the sum over joint counts c_q of
+c_q g_q(k, r), and h(k, r); losses with the opposite sign. For hypotheses with a total k, one more
+of a joint count in a sentence whose reference counts a is worth the mean of g(k, a + R) over the
+sum R of all other references' counts: one backward sweep over that function of a gives the scores
+of all steps, one dynamic program the best score of every sentence for each count of its own, and
+``best_sums`` the best sums for every total. Near k the value of other totals is nearly a multiple
+of that (``spread``), so that what is known at k bounds them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.decoding.count_search import CountSearch, branch_and_bound
+from fsmeu.decoding.hulls import best_sums
+from fsmeu.errors import SizeLimitError
+from fsmeu.expectation import corpus as corpora
+from fsmeu.expectation.corpus import Corpus, Group, by_sentence
+from fsmeu.expectation.result import check_finite
+from fsmeu.fst.layers import ArcWeights
+from fsmeu.limits import CORPUS_SCORE_CELLS, WINDOW_CELLS
+from fsmeu.trellis.batches import Scores
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.tapes import value_coefficients
+from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
+
+CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
+CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
+
+
+class FoundHypotheses(NamedTuple):
+    """The hypotheses that were found to be best."""
+
+    labels: list[Ints]  # label indices of each sentence
+    value: float  # the expected value
+    bounds: list[float]  # of it, and one of the best value; in no order
+    tried: int  # how many totals were tried
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def best_by_totals(
+    corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
+) -> FoundHypotheses:
+    """The best hypotheses by branch and bound over the totals of their counts.
+
+    Args:
+        corpus: sentences with a loss that splits by tape, with one count of each tape.
+        sign: 1 for a utility, -1 for a loss.
+        gap: how far apart the bounds may stay.
+        stop: asked between two totals, given the bounds of the best value, signed.
+    """
+    totals = _Totals(corpus, sign)
+    window = totals.window
+    places = np.flatnonzero(totals.hyp)
+    offset, errors = np.zeros((2, len(totals.hyp)))
+    rounding = relative_error(window.operations + len(window.masses) + 8)
+    for ks, _, h in totals.tables(np.arange(len(totals.hyp))):
+        offset[ks] = h @ window.masses
+        errors[ks] = rounding * (np.abs(h) @ window.masses)
+    if window.lost:
+        errors += window.lost * max(0.0, totals.most)
+    search = CountSearch(
+        low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
+        high=int(places[-1]) + 1,
+        first=int(places[np.abs(places - window.counts @ window.masses).argmin()]),
+        gain=np.ones(len(totals.hyp)),
+        offset=offset,
+        errors=errors,
+        caps=np.where(totals.hyp, totals.most, -np.inf),
+        sums_at=totals.sums_at,
+        bounds_at=totals.bounds_at,
+        best_at=lambda k: totals.best(totals.scores(k)[0], totals.counts[k](k)),
+    )
+    best, upper = branch_and_bound(search, gap=gap, stop=stop)
+    zs = search.best_at(best)
+    expectation = corpora.linear_expectation(replace(corpus, constraint=None), zs)
+    bounds = [expectation.lower, expectation.upper, sign * float(upper)]
+    return FoundHypotheses(zs, expectation.value, bounds, len(search.tried))
+
+
+class _Totals:
+    """The totals of a corpus; what depends on a total is cached for those that were tried."""
+
+    def __init__(self, corpus: Corpus, sign: float) -> None:
+        assert corpus.loss.split is not None
+        self.corpus = corpus
+        self.form = corpus.loss.split
+        self.sign = sign
+        ends = corpus.loss.value_range(corpus.n)
+        self.most = max(sign * side for side in ends)  # the greatest that the file declares
+        joint = len(self.form.joint_counts)
+        sentences = len(corpus.models)
+        _guard_scores(corpus)
+        # Bounds on sentences' joint counts without signs, and on sums of their expectations.
+        self.greatest = np.zeros((sentences, joint))
+        self.expected = np.zeros(joint)
+        self.groups = [_swept(group) for group in corpus.groups]
+        hyp = list[Bools]()
+        ref = list[Bools]()
+        windows = list[list[Window]]()
+        for swept in self.groups:
+            rows, n, trellis, _ = swept.group
+            met = trellis.counts_met(n)
+            hyp += [met[0]] * len(rows)
+            ref += [met[1]] * len(rows)
+            self.greatest[rows] = trellis.greatest[:, n]
+            self.expected += swept.expected
+            operations = swept.operations
+            windows.append([Window(0, mass[None], 0.0, operations) for mass in swept.own])
+        parts = by_sentence(corpus.groups, windows)
+        cut = corpora.mass_to_cut(corpus)
+        self.window = sum_of_all(parts, cut, 1)  # all references' counts together
+        self.hyp = _sums_of(hyp)  # which totals there are, (K + 1,)
+        self.ref = _sums_of(ref)
+        width = len(self.window.masses)
+        what = "the distributions of the references' counts of all sentences but one may be"
+        _guard(sentences * width, CORPUS_WINDOW_CELLS, what)
+        what = "the values of the totals of both sides may be"
+        _guard(len(self.hyp) * width, CORPUS_VALUES, what)
+        self.other_windows = all_but_one(parts, cut)  # by sentence: all other references' counts
+        # For the totals tried g_q(k, r), (counts, width), bounds on errors of sums, and counts.
+        self.slopes = dict[int, Floats]()
+        self.off = dict[int, float]()
+        self.counts = dict[int, Callable[[int], Ints]]()
+
+    def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
+        """Parts of the totals with g_q(k, r) and h(k, r) for r in the window, (totals, width)."""
+        width = len(self.window.masses)
+        ref = np.arange(self.window.low, self.window.low + width)
+        possible = self.ref[ref] & (self.window.masses > 0)
+        size = max(1, WINDOW_CELLS // width)
+        for begin in range(0, len(ks), size):
+            hyp = ks[begin : begin + size, None]
+            slopes, offset = value_coefficients(
+                self.form, self.corpus.n, hyp, ref, self.hyp[hyp] & possible
+            )
+            part = slice(begin, begin + len(hyp))
+            yield part, [self.sign * slope for slope in slopes], self.sign * offset
+
+    def sums_at(self, k: int) -> Floats:
+        """The greatest sums of scores with g(k, .), by total."""
+        scores, error, at = self.scores(k)
+        reach = slice(self.window.low, self.window.low + len(self.window.masses))
+        self.slopes[k] = at[:, reach] * (self.window.masses > 0)
+        tables = self.best(scores)
+        for table in tables:
+            check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
+        best = best_sums(tables)
+        self.counts[k] = best.ends
+        self.off[k] = error + best.rounding
+        return np.where(self.hyp, best.sums, 0.0)
+
+    def bounds_at(self, search: CountSearch, ks: Ints, first: int, last: int) -> Floats:
+        """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
+        bounds = np.full(len(ks), self.most)
+        tried = sorted({first, last} & set(search.tried))
+        for totals in [[k] for k in tried] + [tried] * (len(tried) > 1):
+            sums = np.array([search.sums(k)[ks] + self.off[k] for k in totals])
+            factors, away = self.spread(ks, [self.slopes[k] for k in totals])
+            values = (factors * sums).sum(axis=0) + search.offset[ks] + away
+            bounds = np.minimum(bounds, values + search.errors[ks])
+        return np.where(self.hyp[ks], bounds, -np.inf)
+
+    def spread(self, ks: Ints, slopes: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Factors, (slopes, totals), and bounds on errors of sums of g_q(k, .) E[c_q], (totals,).
+
+        g(k, .) is bounded by multiples of g at one or two other totals, (counts, width). Multiples
+        of one are the more exact the nearer it is; those of two, one on each side, are so to the
+        second order. All that a bound needs is that no factor is negative.
+        """
+        most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
+        factors = np.zeros((len(slopes), len(ks)))
+        away = np.zeros(len(ks))
+        chances = self.window.masses
+        if not len(most):
+            return factors, away
+        heaviest = int((most * (np.abs(slopes[0]) @ chances)).argmax())
+        for part, tables, _ in self.tables(ks):
+            factors[:, part] = _factors(chances, tables[heaviest], [g[heaviest] for g in slopes])
+            for q, (table, weight) in enumerate(zip(tables, most.tolist(), strict=True)):
+                left = table.copy()
+                for factor, slope in zip(factors[:, part], slopes, strict=True):
+                    left -= np.multiply.outer(factor, slope[q])
+                rounding = relative_error(16) * np.abs(table).max(axis=1, initial=0.0)
+                away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
+        return factors, away
+
+    def scores(self, k: int) -> tuple[list[Scores], float, Floats]:
+        """The scores of steps of each block, a bound on the error of all sums, and g_q(k, r)."""
+        ref = np.arange(len(self.ref))
+        tables, _ = value_coefficients(self.form, self.corpus.n, k, ref, self.ref)
+        at = self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
+        check_finite("decode_corpus", at)
+        steepest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
+        error = self.window.lost * float(self.greatest.sum(axis=0) @ steepest)
+        scores = []
+        for swept in self.groups:
+            rows, n, trellis, _ = swept.group
+            own = swept.own
+            windows = [self.other_windows[row] for row in rows]
+            most = self.greatest[rows]
+            # The mean of g_q(k, .) by the sentence's own count, (batch, counts, own counts).
+            gains = np.zeros((len(rows), len(at), own.shape[1]))
+            for row, window in zip(gains, windows, strict=True):
+                reach = slice(window.low, window.low + len(window.masses) + own.shape[1] - 1)
+                for q, values in enumerate(at):
+                    row[q] = np.correlate(values[reach], window.masses, "valid")
+            scores.append(trellis.scores(swept.weights, gains)[0])
+            # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
+            expected = np.einsum("bqc,bc->bq", np.abs(gains), np.abs(own))
+            error += 2.0 * relative_error(swept.operations) * float((most * expected).sum())
+            off = [o.lost + relative_error(o.operations + len(o.masses) + 8) for o in windows]
+            error += float((most @ steepest) @ np.array(off))
+            steps = relative_error((len(trellis.tapes.terms) + 9) * n + 64)
+            error += steps * float((most * np.abs(gains).max(axis=2, initial=0.0)).sum())
+        return scores, error, at
+
+    def best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
+        """The best sums of scores by count of each sentence; or paths, where counts are given."""
+        groups = self.corpus.groups
+        found = []
+        for group, own in zip(groups, scores, strict=True):
+            at = None if ends is None else ends[group.rows]
+            best = group.trellis.best(own, np.ones((len(group.rows), 1)), group.n, at)
+            found.append(best.by_count if at is None else best.labels)
+        return by_sentence(groups, found)
+
+
+class _SweptGroup(NamedTuple):
+    """Sentences of a corpus that are swept together, and what one sweep over them tells."""
+
+    group: Group
+    weights: ArcWeights
+    own: Floats  # P(count of y), (batch, counts)
+    expected: Floats  # bounds on the sums of E|joint count|, (joint counts,)
+
+    @property
+    def operations(self) -> int:
+        """A bound on the roundings behind each probability."""
+        return int(self.group.trellis.roundings[self.group.n]) + self.weights.roundings
+
+
+def _swept(group: Group) -> _SweptGroup:
+    trellis = group.trellis
+    n = group.n
+    weights = group.weights
+    ones = np.ones((len(group.rows), trellis.counts, int(trellis.y_tables.columns[n])))
+    scores, (own, _, _) = trellis.scores(weights, ones, absolute=True)
+    bounds = np.zeros(trellis.counts)
+    dense = scores.dense(n, len(trellis.amounts.joint))[..., 0]
+    for begin, end in pairwise(trellis.z.first_feature.tolist()):  # the score rows of a term
+        if begin < end:
+            most = dense[:, :, begin:end].max(axis=2)  # (batch, n)
+            bounds[trellis.amounts.joint[begin]] += most.sum()
+    return _SweptGroup(group, weights, own, bounds)
+
+
+def _guard_scores(corpus: Corpus) -> None:
+    """Refuses sentences that are too long, or too many."""
+    cells = 0
+    for group in corpus.groups:
+        group.trellis.guard("decode_corpus", group.n)
+        cells += len(group.rows) * int(group.trellis.most_scores[group.n])
+    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
+
+
+def _guard(cells: int, limit: int, what: str) -> None:
+    if cells > limit:
+        remedy = "Declare a finite range in the file of the loss, decide parts of the corpus, or "
+        remedy += "sentence by sentence with decode_many"
+        must = f"{what} up to {limit:,} numbers"
+        raise SizeLimitError("decode_corpus", must, given=f"{cells:,}", remedy=remedy)
+
+
+def _sums_of(reachable: Sequence[Bools]) -> Bools:
+    """Which totals there are, from the counts that each sentence may have; sets are bits."""
+    bits = 1
+    size = 1 + sum(len(counts) - 1 for counts in reachable)
+    for counts in reachable:
+        bits = reduce(or_, (bits << count for count in np.flatnonzero(counts).tolist()))
+    return np.array([bit == "1" for bit in reversed(f"{bits:0{size}b}")], bool)
+
+
+def _factors(chances: Floats, table: Floats, slopes: Sequence[Floats]) -> Floats:
+    """Factors, (slopes, totals): of one slope to the table's mean, of two to two of its values.
+
+    The table is g(k, r) for several k, (totals, width); slopes are g at other totals, (width,).
+    """
+    if len(slopes) == 1:
+        mean = float(slopes[0] @ chances) or np.inf
+        return np.maximum(0.0, (table @ chances)[None] / mean)
+    mass = np.cumsum(chances)
+    places = np.searchsorted(mass, [0.16 * mass[-1], 0.84 * mass[-1]])
+    pair = np.stack([slope[places] for slope in slopes], axis=1)  # (places, others)
+    if abs(np.linalg.det(pair)) <= 1e-12 * np.abs(pair).max() ** 2:
+        return np.zeros((2, len(table)))
+    return np.maximum(0.0, np.linalg.solve(pair, table[:, places].T))
