@@ -323,7 +323,7 @@ class _LaneScores:
         self.logs = np.array([math.fsum(column) for column in logs.T])
         # E[|T| exp(-x S)] / G of a sentence is at most E|T| times this, and scores that are left
         # out are at most that part of their size at x = 0, (lanes,).
-        most = search.problem.greatest / search.greatest  # |T| as a part of E|T|
+        most = search.problem.greatest / (search.greatest or 1.0)  # |T| as a part of E|T|, if any
         generated = most * (1 + 1e-6)
         self.left_out_shares = np.exp(-logs.min(axis=0))
         if search.sentences.count == 1:

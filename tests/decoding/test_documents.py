@@ -429,6 +429,20 @@ def test_references_that_surely_have_no_chunk(beside, empty, best, monkeypatch):
     assert (set(found.labels) == {"O"}) == (empty == 1)
 
 
+@pytest.mark.parametrize("p", [[0.5, 0.25], [1.0, 0.75]])
+def test_a_joint_count_that_is_always_0(p):
+    """Nothing is counted of sequences this short; no ones are right where y has none."""
+    loss = fsmeu.loads(
+        "utility f labels 0 1 count tp by (n > 2) when z == 1 and y == 1 count hyp when z == 1 "
+        "count ref when y == 1 value 2 * tp / (hyp + ref) or 1 when hyp + ref == 0 range 0 .. 1"
+    )
+    found = fsmeu.decode(loss, p, method="lanes")
+    assert found.value == (1 - p[0]) * (1 - p[1])
+    assert found.lower <= found.value <= found.upper
+    if found.value:
+        assert found.labels == [0, 0]
+
+
 @pytest.mark.parametrize("beside", [0, 100])
 @pytest.mark.parametrize("rate", ["tp / ref", "tp / (hyp + ref)"])
 def test_totals_that_no_hypothesis_has(beside, rate, monkeypatch):
