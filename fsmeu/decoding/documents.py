@@ -65,9 +65,10 @@ def _by_lanes(problem: Problem) -> Answer | str:
 def _counts_are_faster(problem: Problem) -> bool:
     """Whether counts are faster, as the sequence is short and its labels are few."""
     work: float = problem.n**2 * (len(problem.loss.labels) - 1) ** POWER_OF_LABELS
-    if work >= LEAST_WORK or problem.split is None or isinstance(problem.trellis, Refused):
+    if work >= LEAST_WORK or _condition(problem) is not None:
         return False
-    return problem.trellis.work(problem.n, 1) < SWEEP_WORK
+    trellis = problem.trellis
+    return not isinstance(trellis, Refused) and trellis.work(problem.n, 1) < SWEEP_WORK
 
 
 LANES = Method("lanes", _condition, one_by_one(_by_lanes), after_counting=_counts_are_faster)
