@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from numbers import Real
@@ -27,15 +28,15 @@ from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
 from fsmeu.decoding.lanes import WHY, TotalsDecision, best_by_lanes
 from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import COUNTING, unmet_condition
-from fsmeu.errors import InputError, one_of
+from fsmeu.errors import InputError, SizeLimitError, one_of
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation.corpus import FEW_COUNTED, Corpus, CorpusTotals, totals_of_corpus
+from fsmeu.expectation.corpus import Corpus, CorpusTotals, totals_of_corpus
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.protocol import LossLike
-from fsmeu.models import Model, ModelLike
+from fsmeu.models import ModelLike
 from fsmeu.parallel import checked_jobs
 from fsmeu.progress import Progress, check_progress
 
@@ -111,38 +112,35 @@ def decode_corpus(
         told(*sorted((sign * lower, sign * upper)))
         return clock.over()
 
-    decision = _without_search(corpus, threads)
+    decision = _as_one(corpus)
     if decision is None:
-        return _by_totals(corpus, sign, float(gap), stop)
-    if corpus.n < FEW_COUNTED and not decision.exact and decision.gap > gap:
-        other = _by_totals(corpus, sign, float(gap), stop)
-        decision = min(decision, other, key=lambda one: one.gap)
+        decision = _by_lanes(corpus, threads)
+        if decision is None:
+            return _by_totals(corpus, sign, float(gap), stop)
+        is_short = corpus.n < corpora.FEW_COUNTED
+        if is_short and not decision.exact and decision.gap > gap:
+            with suppress(SizeLimitError):
+                other = _by_totals(corpus, sign, float(gap), stop)
+                decision = min(decision, other, key=lambda one: one.gap)
     told(decision.lower, decision.upper, last=True)
     return decision
 
 
-def _without_search(corpus: Corpus, threads: int) -> CorpusDecision | None:
-    """The decision as for one sequence, or by lanes; None where totals are searched."""
+def _as_one(corpus: Corpus) -> CorpusDecision | None:
+    """The decision for all sentences as one sequence; None where they are none.
+
+    An InputError where they are none, and totals do not decide the value either.
+    """
     loss = corpus.loss
     unmet = unmet_condition(loss.split)
-    merged = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
-    if merged is not None:
-        return _as_one(corpus, merged)
-    if unmet is not None:
+    model = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
+    if model is None and unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
         where = f"decode_corpus, {loss.kind} {loss.name}"
         raise InputError(where, unmet, remedy=remedy)
-    for totals in totals_of_corpus(corpus):
-        found = best_by_lanes(totals.problem, threads)
-        decision = None if found is None else _decided_by_lanes(corpus, totals, found)
-        if found is None or decision is not None:
-            return decision
-    return None
-
-
-def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
-    """The decision for all sentences as one sequence."""
-    decision = decode(corpus.loss, model)
+    if model is None:
+        return None
+    decision = decode(loss, model)
     ends = np.cumsum([0, *(sentence.n for sentence in corpus.models)]).tolist()
     labels = [decision.labels[begin:end] for begin, end in pairwise(ends)]
     return CorpusDecision(
@@ -155,6 +153,16 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
         why=f"all sentences are one sequence of independent labels: {decision.why}",
         candidates=decision.candidates,
     )
+
+
+def _by_lanes(corpus: Corpus, threads: int) -> CorpusDecision | None:
+    """The decision by lanes; None where they do not serve it."""
+    for totals in totals_of_corpus(corpus):
+        found = best_by_lanes(totals.problem, threads)
+        decision = None if found is None else _decided_by_lanes(corpus, totals, found)
+        if found is None or decision is not None:
+            return decision
+    return None
 
 
 def _decided_by_lanes(

@@ -133,6 +133,25 @@ def test_bounds_of_the_explicit_engine_hold_what_rounding_takes(name):
         assert found.upper - found.lower < 1e-11 * size
 
 
+def test_one_sequence_that_is_not_proven():
+    """Its value is not linear in what is counted together: totals are no second way."""
+    loss = fsmeu.loads(
+        "utility f labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 "
+        "count ref when y == 1 value 10^12 * (2 * ref - n) + tp / (hyp + ref - tp + 1)"
+    )
+
+    def value(totals, n):
+        tp, hyp, ref, _ = totals
+        return 10**12 * (2 * ref - n) + Fraction(tp, hyp + ref - tp + 1)
+
+    parts = [[0.375, 0.625], [0.25, 0.75]]
+    listed = [brute_force.bernoulli(map(Fraction, p)) for p in parts]
+    found = fsmeu.decode_corpus(loss, parts)
+    assert not found.exact
+    best = listing.best(listed, [0, 1], listing.of_labels, value)
+    assert found.lower <= best <= found.upper
+
+
 def test_independent_labels_are_one_sequence():
     """Any value of a confusion table is decided; many labels by rules."""
     for seed in range(4):
