@@ -147,13 +147,13 @@ class _Search:
         self.rounding = 0.0
         self.left_out = 0.0
         least = float(self.sentences.negligible(np.zeros(1), problem.range)[0])
-        for swept in self.first:
+        for swept, factors in zip(self.first, plain_factors(self.first, self.tilt), strict=True):
             group = swept.part.group
             left_out_steps = 4 * len(group.trellis.tapes.terms) * group.n * group.size
             spread = self.range.high - self.range.low + group.n
             left_out = least * left_out_steps * math.exp(self.tilt.node * spread)
             self.left_out += left_out
-            tilted = float(greatest_sizes(swept) @ np.exp(-swept.logs[:, 0])) * self.tilt.factor
+            tilted = float(greatest_sizes(swept) @ factors[:, 0])
             joint = group.size * group.greatest
             joint = min(joint, self.tilt.up * tilted + TAIL * joint + left_out)
             self.greatest += joint

@@ -157,14 +157,11 @@ def greatest_sizes(swept: Swept) -> Floats:
     if not trellis.amounts.rows_have_one_sign:
         return np.full(batch, np.inf)
     sentence = np.repeat(np.arange(batch), np.diff(scores.begins))
-    position = sentence * swept.part.group.n + scores.cell[:, 0]
-    firsts = np.flatnonzero(np.diff(position, prepend=-1))
-    greatest = np.zeros(len(firsts))
-    if len(firsts):
-        greatest = np.maximum.reduceat(np.abs(scores.value[:, 0]), firsts)
-    sums = np.zeros(batch)
-    np.add.at(sums, sentence[firsts], greatest)
-    return len(trellis.tapes.terms) * sums * (1 + 1e-6)
+    greatest = np.zeros((batch, swept.part.group.n))
+    place = sentence * greatest.shape[1] + scores.cell[:, 0]
+    np.maximum.at(greatest.reshape(-1), place, np.abs(scores.value[:, 0]))
+    bounds: Floats = len(trellis.tapes.terms) * greatest.sum(axis=1) * (1 + 1e-6)
+    return bounds
 
 
 class Tilt(NamedTuple):

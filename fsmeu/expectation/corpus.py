@@ -215,10 +215,10 @@ class CorpusTotals(NamedTuple):
         return any(trellis.reaches_cap(zs[row]) for trellis, row in pairs)
 
 
-def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
+def totals_of_corpus(corpus: Corpus, fewest: int = 0) -> Iterator[CorpusTotals]:
     """The corpus with ages that stop at a cap, for each cap that y exceeds with small probability.
 
-    Nothing where the value is no ratio of totals.
+    Nothing where the value is no ratio of totals, or y never counts as many as ``fewest``.
     """
     loss = corpus.loss
     if not corpus.models or unmet_by_totals(loss, corpus.n) is not None:
@@ -228,7 +228,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
         groups = corpus.groups_at(cap) if cap is not None else corpus.groups
         lanes = [LaneGroup(group.trellis, group.weights) for group in groups]
         problem = totals_problem(loss, corpus.n, lanes)
-        if problem is None:
+        if problem is None or problem.most_counted < fewest:
             return
         if problem.escaped <= ESCAPED:
             yield CorpusTotals(groups, problem)
@@ -237,9 +237,7 @@ def totals_of_corpus(corpus: Corpus) -> Iterator[CorpusTotals]:
 def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
     """The expected value by lanes; None if it is no ratio of totals, or few items are counted."""
     found = None
-    for totals in totals_of_corpus(corpus):
-        if totals.problem.most_counted < FEW_COUNTED:
-            return None
+    for totals in totals_of_corpus(corpus, FEW_COUNTED):
         if not totals.reaches_cap(zs):
             by_group = [[zs[row] for row in group.rows] for group in totals.groups]
             found = expected_ratio(totals.problem, by_group)
