@@ -170,6 +170,11 @@ def _nightly(project: Project, arguments: list[str]) -> int:
     _become(project, str(project.root / "tools" / "nightly.py"), *arguments)
 
 
+def _mutants(project: Project, arguments: list[str]) -> int:
+    os.chdir(project.root)
+    _become(project, str(project.root / "tools" / "mutants.py"), *arguments)
+
+
 def _setup(project: Project, arguments: list[str]) -> int:
     print(f"fsmeu is set up in {project.venv}")
     return 0
@@ -237,6 +242,12 @@ COMMANDS = {
         "all that takes long: every test, explorer, fuzzer, notebooks, lowest versions; "
         "one table at the end, logs in out/nightly",
         _nightly,
+        "dev",
+    ),
+    "mutants": Command(
+        "mutants FOLDER [ARG ...]",
+        "changes a package one place at a time and lists the changes that no test notices",
+        _mutants,
         "dev",
     ),
     "fsmeu": Command(
