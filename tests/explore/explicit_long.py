@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-import fsmeu
 from fsmeu.decoding.decision import PRECISION
 from tests.explore.cases import Refused, ask, holds
 from tests.label_models import random_model
@@ -71,7 +70,8 @@ def step(case, decision, model):
     ]
     if not changed:
         return 0.0
-    values = fsmeu.expect_many(case.loss, changed, [model] * len(changed)).values
+    call = "fsmeu.expect_many(loss, changed, [model] * len(changed)).values"
+    values = ask(case, call, anywhere=True, model=model, changed=changed)
     return float(np.median(np.abs(values - decision.value)))
 
 

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -143,6 +144,7 @@ def arguments(words=None):
     add("--case", metavar="S:K", help="run case K of seed S and show all of it")
     add("--check", choices=[*CHECKS], help="run only this check of every case")
     add("--no-shrink", action="store_true", help="print failures as they came")
+    add("--keep", type=Path, metavar="FILE", help="instead, choose cases that reach all code")
     add("--fresh", action="store_true", help="instead, the property tests with new examples")
     return parser.parse_args(words)
 
@@ -153,6 +155,10 @@ def main(words=None):
     if given.fresh:
         tests = [sys.executable, "-m", "pytest", "-q", "-n", str(given.jobs), "--all", "tests"]
         return subprocess.call(tests, env={**os.environ, "FSMEU_EXPLORE": "1"})
+    if given.keep:
+        from tests.explore.keep import keep
+
+        return keep(given.keep, given.seed, given.minutes or 30, console)
     if given.case:
         return int(replay(given.case, console))
     report, cases = Report(), given.cases if given.cases or given.minutes else 1000
