@@ -168,7 +168,7 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         sums, rest = two_sum(totals[:, :, None], counts[:, None])
         errors = register_errors(built.machine)
         for name, part in zip(names, np.abs(rest[1:]), strict=True):
-            lost[name] += errors.get(name, 0.0) + float(part.max(initial=0.0))
+            lost[name] += float(np.max(errors.get(name, 0.0)) + part.max(initial=0.0))
         reached, place = np.unique(sums.reshape(len(sums), -1), axis=1, return_inverse=True)
         place = place.reshape(sums.shape[1:])
         cells = len(chances) * len(zs) * reached.shape[1]

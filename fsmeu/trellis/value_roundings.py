@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.arrays import Bools, Floats
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.machine.machine import Machine
@@ -27,6 +27,7 @@ from fsmeu.twofold import UNIT, two_sum, twofold_product
 Errors = Mapping[str, Lanes]
 Pair = tuple[Any, Any]  # the value of an expression in each lane, and a bound on its error
 _FUNCTION = relative_error(4)  # of powers, logarithms and exponentials
+_ROOM = 1.0 + 1e-12  # for what rounding does to the bounds themselves
 _NOWHERE = np.zeros((), bool)  # no lane is active: what is undefined somewhere is not refused
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -42,15 +43,16 @@ def value_errors(
     scope = Scope(loss.bound, current, current, loss.memories)
     with np.errstate(all="ignore"):
         error = np.asarray(_pair(loss.spec.value, scope, errors)[1], np.float64)
-    return np.broadcast_to(np.where(np.isnan(error), np.inf, error), (lanes,))
+    return np.broadcast_to(np.where(np.isnan(error), np.inf, error * _ROOM), (lanes,))
 
 
-def register_errors(machine: Machine) -> dict[str, float]:
-    """Bounds on what rounding does to registers on paths through a machine, of those it changes.
+def register_errors(machine: Machine) -> dict[str, Floats]:
+    """Bounds on what rounding does to registers on paths to each state, (states,) by name.
 
-    None are known of a loss that is not of a file.
+    Those of registers that it does not change are left out; none are known of a loss that is not
+    of a file.
     """
-    errors: dict[str, float] = {}
+    errors: dict[str, Floats] = {}
     if machine.source is None:
         return errors
     loss = machine.source
@@ -63,18 +65,31 @@ def register_errors(machine: Machine) -> dict[str, float]:
     if "i" in new:  # the clock, which is updated first
         current["i"] = new["i"]
     scope = Scope(loss.bound, current, old, loss.memories)
+    greatest: dict[str, Lanes] = {}  # of all states, for the steps that read a register
     for register in loss.spec.registers:
         name = register.name
         if register.sugar in ("count", "feature") and name in new:
             with np.errstate(all="ignore"):
-                error = np.asarray(_pair(register.update, scope, errors)[1], np.float64)
+                error = np.asarray(_pair(register.update, scope, greatest)[1], np.float64)
+            steps = np.broadcast_to(np.where(np.isnan(error), np.inf, error), source.shape)
             # a count does not grow by what it is: its error is the sum of those of all steps
-            most = float(np.where(np.isnan(error), np.inf, error).max(initial=0.0))
-            if most > 0.0:
-                errors[name] = machine.n * most
+            if steps.max(initial=0.0) > 0.0:
+                errors[name] = _greatest_sums(machine, source, target, steps)
+                greatest[name] = errors[name].max()
         if name in new:
             current[name] = new[name]
     return errors
+
+
+def _greatest_sums(machine: Machine, source: Ints, target: Ints, steps: Floats) -> Floats:
+    """The greatest sums of what steps lose, on paths of up to n steps to each state, (states,)."""
+    sums = np.zeros(machine.states)
+    for _ in range(machine.n):
+        before = sums.copy()
+        np.maximum.at(sums, target, before[source] + steps)
+        if np.array_equal(sums, before):
+            break
+    return sums * _ROOM
 
 
 def machine_errors(machine: Machine) -> Floats:
@@ -83,7 +98,7 @@ def machine_errors(machine: Machine) -> Floats:
     ends = ~np.isnan(machine.values)
     if machine.source is not None:
         registers = {name: values[ends] for name, values in machine.registers.items()}
-        found = register_errors(machine)
+        found = {name: lost[ends] for name, lost in register_errors(machine).items()}
         errors[ends] = value_errors(machine.source, registers, found, int(ends.sum()))
     return errors
 

@@ -395,6 +395,33 @@ def test_rounding_bounds_what_values_lose_that_are_not_linear(value, great, engi
             assert oracle.rounding < (1e-12 if great == "1/3" else 1e3)
 
 
+NONE_COUNTED = """{kind} f labels 0 1
+count a by 0.421 when z == 1 and y == 1
+count b by 0.421 when z == 1
+value a / b or 0 when b == 0"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["loss", "utility"])
+def test_a_sum_of_nothing_is_0_whatever_is_added_elsewhere(kind, engine):
+    """Rounding is that of the sums that were added, so that a test of b is decided."""
+    asked = (lambda loss, y: [CostOracle(loss, y, engine=engine)],)
+    for seed, y in enumerate(([1, 0, 1, 0], [0, 1, 1], [0, 0, 0, 0, 0])):
+        for oracle, *answer in answers((NONE_COUNTED.format(kind=kind), y, seed), *asked):
+            holds_up_to_rounding(oracle, *answer)
+            assert oracle.rounding < 1e-14
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_values_that_rounding_decides_are_refused(engine):
+    text = """loss f labels 0 1
+    count a by 0.421 when z == 1
+    count b by 0.421 when y == 1
+    value a / (a - b) or 0 when a == b"""
+    with pytest.raises(InputError, match=r"rounding must not decide.*reference 0.*whole numbers"):
+        CostOracle(fsmeu.loads(text), [1] * 4, engine=engine)
+
+
 def holds_up_to_rounding(oracle, truth, costs, values):
     bound = Fraction(oracle.rounding)
     for cost, answer in zip(truth, costs, strict=True):

@@ -59,7 +59,8 @@ class CostOracles:
             free z, loss and each reference with pynini.
 
     Raises:
-        InputError: something is no loss, no sequence or no label.
+        InputError: something is no loss, no sequence or no label, or rounding decides what the
+            value of a completion is.
         LossFileError: the loss is not defined for a completion.
         SizeLimitError: there are too many states.
 
@@ -108,6 +109,7 @@ class CostOracles:
         else:
             self._tables = tables_of(*machines_of(loss, self.ys, fallback), count, self._sign)
         self.roundings: Floats = self._tables.roundings
+        _check_known(self.roundings)
         self.nbytes: int = self._tables.nbytes
 
     def __len__(self) -> int:
@@ -162,6 +164,18 @@ def tables_of(machines: Sequence[Machine], amounts: Floats, labels: int, sign: f
     with suppress(NotServedError):
         return SummedTables(machines, amounts, labels, sign)
     return ranked_tables([unfolded(machine, amounts, sign) for machine in machines], labels)
+
+
+def _check_known(roundings: Floats) -> None:
+    """Refuses references whose costs may be anything, as rounding decides what the value is."""
+    unknown = np.flatnonzero(~np.isfinite(roundings))
+    if len(unknown):
+        must = (
+            "rounding must not decide what the value is, as where it divides by a difference of "
+            "real amounts that may be 0, or asks whether it is"
+        )
+        remedy = "Let counts grow by whole numbers, and scale the value"
+        raise InputError("cost oracle", must, given=f"reference {unknown[0]}", remedy=remedy)
 
 
 def _checked_fallback(table: Any, labels: int) -> Ints:
