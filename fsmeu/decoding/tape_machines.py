@@ -27,8 +27,10 @@ from fsmeu.fst.openfst import Fst
 from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.machine.machine import explore, machine_view
-from fsmeu.losses.semantics.evaluator import is_undefined
+from fsmeu.losses.semantics.domains import not_told_apart
+from fsmeu.losses.semantics.evaluator import Scope, is_undefined
 from fsmeu.trellis.tapes import Term, joint_terms, term_amounts
+from fsmeu.twofold import two_sum
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -104,21 +106,28 @@ def tape_machine(part: TapeLoss, sequences: Layered) -> TapeMachine:
     acceptor.set_output_symbols(None)
     composed = compose(acceptor, fst_from_table(steps), ("sequences", "tape"))
     if counted.any():
-        composed = compose(composed, _counter(counted, composed, n), ("tape", "counter"))
+        composed = compose(composed, _counter(part, counted, composed, n), ("tape", "counter"))
     table = trimmed(table_from_fst(composed, _WHERE))
     return TapeMachine(table, rows[:, columns], counted, n, sequences.roundings)
 
 
-def _counter(counted: Floats, before: Fst, n: int) -> Fst:
+def _counter(part: TapeLoss, counted: Floats, before: Fst, n: int) -> Fst:
     """The acceptor of steps whose states are the sums that up to n of them can have.
 
-    It is composed with a machine ``before`` it, which limits how many there may be.
+    It is composed with a machine ``before`` it, which limits how many there may be. Whole sums that
+    doubles do not hold are refused.
     """
     added = np.unique(counted)
     sums = np.zeros(1)
     fresh = np.zeros(1)
+    is_whole = bool((added == np.rint(added)).all())
     for _ in range(n):
-        fresh = np.setdiff1d(np.add.outer(fresh, added), sums)
+        after, lost = two_sum(fresh[:, None], added)
+        if is_whole and lost.any():
+            spec = part.bound.spec
+            register = next(r for r in spec.registers if r.name == part.counter)
+            raise not_told_apart(register, Scope(part.bound, {}, {}, {}))
+        fresh = np.setdiff1d(after, sums)
         if not len(fresh):
             break
         sums = np.concatenate([sums, fresh])  # the first is the start

@@ -23,10 +23,14 @@ def odd(**methods):
     return fsmeu.function_loss(type("Odd", (Differs,), methods)())
 
 
+GREAT = """utility u labels 0 1
+count tp when z == 1 and y == 1
+count b by (if z == 1 then 1 else 2^53) when n > 0
+value if b > 2^53 and b < 2^53 + 4 then tp else 0"""  # whether b is 2^53 or 1 more decides
 NAMES = {
     **{name: getattr(one, name) for one in (fsmeu.models, fsmeu) for name in one.__all__},
     "np": np, "nan": math.nan, "inf": math.inf,
-    "valued": valued, "odd": odd, "Differs": Differs,
+    "GREAT": fsmeu.loads(GREAT), "valued": valued, "odd": odd, "Differs": Differs,
     "F1": fsmeu.load("fscore"), "HAMMING": fsmeu.load("hamming"), "P": [0.3] * 4,
     "CHAIN": Markov([0.5, 0.5], [[0.5, 0.5], [0.1, 0.9]], n=2),
     "ONE": Bernoulli([0.9, 0.5]), "AB": Independent([[0.5, 0.5]], ("a", "b")),
@@ -141,6 +145,9 @@ def rows():
     for seconds in (0, -1, math.nan, "10", True):
         for call in ("decode(F1, [0.5], seconds={!r})", "decode_many(F1, [[0.5]], seconds={!r})"):
             yield "FsmeuError: seconds must be a number above 0", call.format(seconds)
+    for model in ("P", "CHAIN"):
+        for call in ("decode(GREAT, {})", "decode(GREAT, {}, engine='openfst')"):
+            yield "LossFileError: b passes 2^53", call.format(model)
     for value in ("inf", "tp * inf", "if hyp == 1 then inf else tp", "0 - inf"):
         for method in ("auto", "ranking", "additive", "counting", "exhaustive", "search"):
             for kind in ("utility", "loss"):

@@ -7,18 +7,20 @@ the positive one: tp counts pairs (1, 1), hyp ones of z, ref ones of y.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from fsmeu.arrays import Floats
+from fsmeu.arrays import Bools, Floats
 from fsmeu.cache import Cache, Derives
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, names_read
+from fsmeu.losses.semantics.domains import MOST_WHOLE, not_told_apart
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
+from fsmeu.twofold import two_sum, twofold_product
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
 _MOST_CANCELLED = 4.0  # terms of a register up to so many times it: bounds on roundings hold that
@@ -30,6 +32,12 @@ class Confusion(Derives):
 
     bound: BoundLoss
     amounts: dict[str, Floats]
+
+    @cached_property
+    def greatest_whole(self) -> dict[str, float]:
+        """The size of the greatest amount of each register that adds whole ones; 0 for others."""
+        tables = self.amounts.items()
+        return {k: float(np.abs(x).max() * (x == np.rint(x)).all()) for k, x in tables}
 
     @cached_property
     def of_lengths(self) -> Cache:
@@ -95,10 +103,27 @@ def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Flo
         parts = (a * b for a, b in zip(form.amounts[name].ravel(), cells, strict=True))
         current[name] = start + sum(parts)
     scope = Scope(form.bound, current, current, {})
+    for register in form.bound.spec.registers:
+        start = at.starts[register.name]
+        if abs(start) + n * form.greatest_whole[register.name] >= MOST_WHOLE:
+            lost = _lost_digits(start, form.amounts[register.name], cells) & possible
+            if lost.any():
+                raise not_told_apart(register, scope, lost)
     value = np.where(possible, number(form.bound.spec.value, scope, possible), np.nan)
     if form.bound.spec.range is not None:
         at.check_range(value[possible])
     return value
+
+
+def _lost_digits(start: float, amounts: Floats, cells: Sequence[Floats]) -> Bools:
+    """Where doubles do not hold the sum of a start and of amounts times cells, as the cells."""
+    total = np.full(cells[0].shape, start)
+    lost = np.zeros(total.shape, bool)
+    for amount, cell in zip(amounts.ravel(), cells, strict=True):
+        product = twofold_product(amount, cell)
+        total, rest = two_sum(total, product.high)
+        lost |= (product.low != 0) | (rest != 0)
+    return lost
 
 
 def tp_counterexample(form: Confusion, n: int) -> Counterexample | None:

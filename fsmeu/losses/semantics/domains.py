@@ -184,8 +184,13 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
     whole = np.equal(before, np.floor(before)) & np.equal(added, np.floor(added))
     lanes = whole & np.not_equal(lost, 0.0)
     if np.any(lanes):
-        must = f"{register.name} passes 2^53, where whole numbers are not told apart"
-        raise scope.fault(replace(register.update, place=register.place), must, lanes)
+        raise not_told_apart(register, scope, lanes)
+
+
+def not_told_apart(register: Register, scope: Scope, lanes: Bools | None = None) -> LossFileError:
+    """The error of a count of whole numbers that doubles do not hold in these lanes."""
+    must = f"{register.name} passes 2^53, where whole numbers are not told apart"
+    return scope.fault(replace(register.update, place=register.place), must, lanes)
 
 
 def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
