@@ -92,6 +92,7 @@ class _Expected:
 
     mean: float  # E[ref]
     hits: Floats  # the greatest E[tp] of k ones, or more, (n + 1,)
+    reached: Floats  # the same, or less, (n + 1,)
     values: Floats  # ratios of expectations, (n + 1,)
     degenerate: BoundedArray  # what references without ones, and with nothing else, add, (n + 1,)
 
@@ -101,12 +102,13 @@ def _expected(ratios: RatioByCount, chain: BinaryChain, marginals: Floats) -> _E
     """Ratios of expectations by the number of ones."""
     mean = float(marginals.sum())
     off = 4 * chain.n * chain.step_error()  # of marginals, and of their sums
-    hits = np.append(0.0, np.cumsum(np.sort(marginals)[::-1])) * (1.0 + off)
+    sums = np.append(0.0, np.cumsum(np.sort(marginals)[::-1]))
+    hits = sums * (1.0 + off)
     degenerate = chain.degenerate.worth(ratios.no_ones, ratios.all_ones)
     tops = ratios.slope * hits + ratios.constant + ratios.of_ref * mean
     below = np.maximum(ratios.below + ratios.of_one * mean, ratios.least)
     values = tops * below**-ratios.power + degenerate.values
-    return _Expected(mean, hits, values, degenerate)
+    return _Expected(mean, hits, sums * max(0.0, 1.0 - off), values, degenerate)
 
 
 @np.errstate(divide="ignore", invalid="ignore")  # a D of 0 at the ends
@@ -120,9 +122,8 @@ def _coarse(ratios: RatioByCount, expected: _Expected, refs: CountInterval) -> _
     greatest = np.maximum(np.maximum(below_low, below_high), least)
     inner = least**-ratios.power
     outer = greatest**-ratios.power
-    hits = ratios.slope * expected.hits
-    upper = hits * inner + expected.degenerate.values
-    lower = hits * outer + expected.degenerate.values
+    upper = ratios.slope * expected.hits * inner + expected.degenerate.values
+    lower = ratios.slope * expected.reached * outer + expected.degenerate.values
     if ratios.constant.any() or ratios.of_ref.any():
         others_low = ratios.constant + ratios.of_ref * refs.low
         others_high = ratios.constant + ratios.of_ref * refs.high

@@ -244,6 +244,19 @@ def test_decisions_are_those_of_counting(name, seed, kind, n):
     assert found.exact or name == "kappa"  # large terms cancel there, and values are next to 0
 
 
+@pytest.mark.parametrize("empty", [0, -1, 0.5])
+@pytest.mark.parametrize("kind", ["mixing", "rare", "periodic", "absorbing"])
+def test_one_label_that_is_most_sure(kind, empty):
+    """The best is known from P(y = 1) alone, so that a bound which is off would exclude it."""
+    loss = fsmeu.load("precision", empty=empty)
+    model = KINDS[kind](np.random.default_rng(0), 300)
+    found, wanted = (fsmeu.decode(loss, model, method=one) for one in ("chain_ratios", "counting"))
+    assert found.exact
+    assert found.value == pytest.approx(wanted.value, rel=1e-12)
+    own = fsmeu.expect(loss, found.labels, model)
+    assert found.value == pytest.approx(own.value, rel=1e-12)
+
+
 @pytest.mark.parametrize("name", ONE_RATIO)
 @settings(max_examples=30, deadline=None)
 @given(
