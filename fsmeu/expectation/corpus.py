@@ -60,8 +60,14 @@ from fsmeu.trellis.windows import Window, product_tree, sum_of_all
 from fsmeu.twofold import UNIT
 
 MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
+MOST_TABLED_LABELS = 5_000  # labels of a corpus that are walked for it, some 10 seconds
+_FEW_WALKED = 16  # sentences after which the table is projected to the whole corpus
 FEW_COUNTED = 256  # the greatest count below which windows are as exact as lanes, and faster
 CAPPED_LENGTH = 128  # labels of the longest sentence from which on ages stop at a cap
+_BY_DRAWING = (
+    "Ask for fewer sentences, or for a sample of the values: [fsmeu.evaluate_corpus(loss, zs, ys) "
+    "for ys in zip(*[model.sample(200) for model in models])]"
+)
 _CUT = 1e-22  # what each end of a window may lose at each product; a corpus has thousands of them
 
 
@@ -184,7 +190,9 @@ def expect_corpus(loss: LossLike, zs: Sequences, models: Iterable[ModelLike]) ->
 
     Raises:
         InputError: the value looks at something that cannot be summed, or parts do not fit.
-        SizeLimitError: the distribution of the counts is too large.
+        SizeLimitError: the distribution of the counts is too large. That of most corpora is, which
+            ``levels``, ``variance`` and ``quantile`` need; the value of a loss that splits by tape
+            does without it.
     """
     hypotheses, models = query.paired(zs, models, "expect_corpus")
     corpus = corpus_of(loss, models, "expect_corpus", hypotheses)
@@ -320,14 +328,21 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value from a table with a cell for every tuple of totals that are looked at."""
     whole = protocol.check_totals(corpus.loss, "expect_corpus")
     names = protocol.counts_read(whole)
+    if corpus.n > MOST_TABLED_LABELS:
+        must = f"the distribution of counts is tabled for up to {MOST_TABLED_LABELS:,} labels"
+        raise SizeLimitError("expect_corpus", must, given=f"{corpus.n:,}", remedy=_BY_DRAWING)
     parts = list[_CountDistribution]()
+    labels = 0
     least = size = np.zeros(1 + len(names))  # the first axis has one place, as there may be no name
     for loss, z, model in zip(corpus.losses, zs, corpus.models, strict=True):
         low, part = _sentence_counts(loss, z, model, names)
         least = least + low
         size = size + np.array(part.masses.shape) - 1
-        _guard_table(1 + size)
         parts.append(part)
+        labels += model.n
+        _guard_table(1 + size)
+        if len(parts) == _FEW_WALKED:  # half as fast as so far: later sentences may count less
+            _guard_table(1 + size * max(1.0, corpus.n / labels / 2), "about ")
     none = np.ones((1,) * len(least))
     [table] = product_tree(parts or [_CountDistribution(none, none > 0, 0.0)], _plus)[-1]
     totals = np.array(np.nonzero(table.possible))
@@ -342,13 +357,13 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 
-def _guard_table(shape: Floats | Ints) -> None:
+def _guard_table(shape: Floats | Ints, about: str = "") -> None:
     """Refuses a table of more tuples of totals than may be held."""
     cells = math.prod(shape.tolist())
     if cells > MOST_CORPUS_TABLE:
         must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
-        remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
-        raise SizeLimitError("expect_corpus", must, given=f"{cells:,.0f}", remedy=remedy)
+        given = f"{about}{cells:,.0f}"
+        raise SizeLimitError("expect_corpus", must, given=given, remedy=_BY_DRAWING)
 
 
 def _sentence_counts(
