@@ -36,10 +36,10 @@ def lanes_of(derivation: Derivation, cases: Sequence[Case], eps: float) -> Lanes
 
     A LossFileError says that the value has none for some count.
     """
-    if derivation.roles.counter is None:
+    most = max(case.n for case in cases) * derivation.tables.most_counted
+    if derivation.roles.counter is None or not most:  # or it never counts
         tables = [value_table(derivation, case, 0)[..., 0] for case in cases]
         return one_lane(np.stack(tables))
-    most = max(case.n for case in cases) * derivation.tables.most_counted
     ratios = [ratio_value(derivation, case, most) for case in cases]
     known = [ratio for ratio in ratios if ratio is not None]
     powers = {ratio.power for ratio in known if ratio.gains.any()}

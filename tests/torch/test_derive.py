@@ -71,15 +71,22 @@ def test_losses_without_tables_say_why(name):
     assert REFUSED[name] in ExpectedScore(load(name)).why
 
 
-def test_memory_of_the_value_that_never_changes():
-    """It is a number beside the count."""
-    text = (
-        'utility f "f"\nlabels 0 1\nregister kept in 0..3 start 2 next kept\n'
-        "count hyp when z == 1\nvalue kept / (hyp + 1)\n"
-    )
-    batch = Batch(fsmeu.loads(text), [5, 3])
-    found = ExpectedScore(batch.loss, reduction="none")(batch.emissions, batch.tags, batch.mask)
-    assert difference(found, batch.listed()) < 1e-13
+CONSTANT = {
+    "memory": "register kept in 0..3 start 2 next kept count hyp when z == 1 value kept / (hyp + 1)",
+    "denominator": "count tp when z == 1 and y == 1 count d when z != z value tp / d or 3 when d == 0",
+    "sum": "count hyp when z == 1 count d by 0 when z == 1 value hyp / (d + n) or 1 when n == 0",
+}
+
+
+@pytest.mark.parametrize("what", CONSTANT)
+def test_what_the_value_reads_may_never_change(what):
+    batch = Batch(fsmeu.loads(f"utility f labels 0 1 {CONSTANT[what]}"), [5, 3])
+    for loss in (batch.loss, batch.loss.swapped):
+        batch.loss = loss
+        score = ExpectedScore(loss, reduction="none")
+        found = score(batch.emissions, batch.tags, batch.mask)
+        assert difference(found, batch.listed()) < 1e-13
+    assert score.tables is not None
 
 
 class Mismatches:
