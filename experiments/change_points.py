@@ -185,11 +185,11 @@ class Segmentations(Model):
         """The number of places between two samples."""
         return len(self.found.steps)
 
-    def _build(self) -> Layered:
+    def layered(self) -> Layered:
         """The lattice: a state is the begin of the current segment; unlikely ones are left out."""
         kept = [np.flatnonzero(self.found.begins(t) > NEGLIGIBLE) for t in range(self.n + 1)]
         layers = tuple(self._layer(t, kept[t - 1], kept[t]) for t in range(1, self.n + 1))
-        return Layered(BINARY, np.ones(1), layers, np.ones(len(kept[-1])), True)
+        return Layered(BINARY, np.ones(1), layers, np.ones(len(kept[-1])))
 
     def _layer(self, t: int, before: Ints, after: Ints) -> Layer:
         """The arcs of the place before sample t, from some begins to others.

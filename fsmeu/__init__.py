@@ -18,6 +18,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``decode_corpus``: the best label sequences for the value of a corpus, with bounds of it
 - ``consensus``: the best answer against samples of it: sequences, sets of labels, sets of spans
 - ``learning``, ``searn``: estimators, and search-based structured prediction
+- ``testing``: checks of label models and losses of one's own, against enumeration
 - ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
 - ``plot_calibration``: what models expect of decisions against what comes out
@@ -31,7 +32,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsmeu import constraints, learning, models, searn
+    from fsmeu import constraints, learning, models, searn, testing
     from fsmeu.checking.report import Report as Report
     from fsmeu.checking.report import check as check
     from fsmeu.decoding.consensus import consensus as consensus
@@ -90,7 +91,9 @@ __version__ = "1.0.0"
 
 # Where modules and other names live. They are loaded when a name is first asked for: a command that
 # only shows help need not load OpenFst.
-_ROOMS = {name: f"fsmeu.{name}" for name in ("constraints", "learning", "models", "searn")}
+_ROOMS = {
+    name: f"fsmeu.{name}" for name in ("constraints", "learning", "models", "searn", "testing")
+}
 _HOMES = {
     name: f"fsmeu.{module}"
     for module, names in {
@@ -139,4 +142,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-__all__ = ["__version__", "constraints", "learning", "models", "searn", *_HOMES]
+__all__ = ["__version__", "constraints", "learning", "models", "searn", "testing", *_HOMES]

@@ -240,7 +240,7 @@ def random_layers(rng, labels, n, scale=0.0):
         label = rng.integers(0, len(labels), arcs)
         layers.append(Layer(source, label, target, weight, int(after)))
     start, final = rng.random(widths[0]) + 0.1, rng.random(widths[-1]) + 0.1
-    return Layered(Alphabet(tuple(labels)), start, tuple(layers), final, False)
+    return Layered(Alphabet(tuple(labels)), start, tuple(layers), final)
 
 
 _PARTS = {

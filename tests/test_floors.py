@@ -18,7 +18,7 @@ LEVELS = [
     "trellis",
     "expectation",
     "decoding",
-    "learning checking torch",
+    "learning checking testing torch",
     "searn corpora",
     "exchange",
     "drawing",

@@ -37,7 +37,8 @@ _MATH = re.compile(
     r"(?P<code>```.*?```|`[^`]*`)|\$\$(?P<block>.+?)\$\$|(?<![\w\\])\$(?P<inline>[^$\n]+)\$(?!\w)",
     re.DOTALL,
 )
-_GROUPS = {f"api/{name}.md": name for name in ("constraints", "models", "learning", "searn")}
+_MODULES = ("constraints", "models", "learning", "searn", "testing")
+_GROUPS = {f"api/{name}.md": name for name in _MODULES}
 _KINDS = ("api/index.md", "api/results.md", "api/errors.md")
 MADE = ("losses.md", "commands.md", "api/torch.md", *_KINDS, *_GROUPS)
 """Pages that are made of the package; their links are as they are in the site."""

@@ -8,7 +8,7 @@ labels. They go to OpenFst and come from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,8 +19,11 @@ from fsmeu.errors import EmptyError, FstError, InputError
 from fsmeu.fst import image
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
+from fsmeu.fst.distinct import distinct_rows
 from fsmeu.fst.image import ArcTable
 from fsmeu.fst.openfst import pynini
+
+_MOST_PAIRS = 1 << 22  # of states that one prefix reaches, in one layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,7 @@ class Layered:
     start: Floats  # weight of starting in each state of layer 0
     layers: tuple[Layer, ...]  # the arcs of position 1, ..., n
     final: Floats  # weight of ending in each state of layer n
-    unambiguous: bool  # True when no two paths of positive weight read the same labels
+    _: KW_ONLY
     roundings: int = 0  # a bound on the roundings behind the weight of each path, products aside
 
     @property
@@ -54,6 +57,22 @@ class Layered:
     def widths(self) -> tuple[int, ...]:
         """The number of states of layers 0, ..., n."""
         return (len(self.start), *(layer.width for layer in self.layers))
+
+    @cached_property
+    def unambiguous(self) -> bool:
+        """Whether no two paths of positive weight read the same labels.
+
+        Pairs of different states that one prefix reaches are followed from layer to layer; where
+        there are more than ``_MOST_PAIRS``, the acceptor counts as ambiguous.
+        """
+        if np.count_nonzero(self.start > self._zero) <= 1 and _is_deterministic(self):
+            return True
+        return not _has_twin_paths(self)
+
+    @property
+    def _zero(self) -> float:
+        """The weight of an arc that is not there."""
+        return 0.0
 
 
 class ArcWeights(NamedTuple):
@@ -79,6 +98,10 @@ class ArcWeights(NamedTuple):
 class LogLayered(Layered):
     """A layered acceptor with the natural logarithm of every weight in its place, -inf for 0."""
 
+    @property
+    def _zero(self) -> float:
+        return -np.inf
+
 
 def check_layers(layered: object) -> None:
     """Refuses what is not a layered acceptor, by an InputError."""
@@ -89,21 +112,27 @@ def check_layers(layered: object) -> None:
 
 def in_logs(layered: Layered) -> LogLayered:
     """The same acceptor with logarithms; one that has them stays as it is."""
-    return layered if isinstance(layered, LogLayered) else LogLayered(*_mapped(layered, np.log))
+    return layered if isinstance(layered, LogLayered) else LogLayered(**_mapped(layered, np.log))
 
 
 def from_logs(logs: LogLayered) -> Layered:
     """The same acceptor with weights; those that a double cannot hold are 0 or inf."""
-    changed = Layered(*_mapped(logs, np.exp))
+    changed = Layered(**_mapped(logs, np.exp))
     return replace(changed, roundings=changed.roundings + 2 * (logs.n + 2))
 
 
 @np.errstate(divide="ignore", over="ignore", under="ignore")
-def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> tuple[Any, ...]:
+def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> dict[str, Any]:
     layers = tuple(replace(layer, weight=change(layer.weight)) for layer in layered.layers)
     start = change(layered.start)
     final = change(layered.final)
-    return layered.alphabet, start, layers, final, layered.unambiguous, layered.roundings
+    return {
+        "alphabet": layered.alphabet,
+        "start": start,
+        "layers": layers,
+        "final": final,
+        "roundings": layered.roundings,
+    }
 
 
 def all_arcs(layered: Layered) -> Layer:
@@ -145,11 +174,67 @@ def reordered(layered: Layered, alphabet: Alphabet) -> Layered:
     return replace(layered, alphabet=alphabet, layers=layers)
 
 
+# -- ambiguity -------------------------------------------------------------------------------------
+
+
+def _is_deterministic(layered: Layered) -> bool:
+    """Whether a state and a label lead to one state at most."""
+    arcs = all_arcs(layered)
+    there = arcs.weight > layered._zero
+    keys = (arcs.source * len(layered.alphabet) + arcs.label)[there]
+    if (np.diff(keys) > 0).all():
+        return True
+    return bool((np.diff(np.sort(keys, kind="stable")) > 0).all())
+
+
+def _has_twin_paths(layered: Layered) -> bool:
+    """Whether two paths of positive weight read the same labels, or there are too many pairs.
+
+    Only arcs on some path from a start to an end count, so that two paths that meet go on to the
+    end together. Before each position, ``pairs`` are two different states, the lesser one first,
+    that paths with the same labels reach.
+    """
+    zero = layered._zero
+    used = list[Ints]()  # the arcs of each layer, from the last, that lead to an end
+    ahead = layered.final > zero
+    for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
+        used.append(np.flatnonzero((layer.weight > zero) & ahead[layer.target]))
+        ahead = np.zeros(width, bool)
+        ahead[layer.source[used[-1]]] = True
+    reached = np.flatnonzero((layered.start > zero) & ahead)
+    if len(reached) ** 2 > _MOST_PAIRS:
+        return True
+    pairs = reached[np.stack(np.triu_indices(len(reached), 1))]
+    for layer, arcs in zip(layered.layers, used[::-1], strict=True):
+        keys = layer.source[arcs] * len(layered.alphabet) + layer.label[arcs]
+        arcs = arcs[np.argsort(keys, kind="stable")]
+        keys.sort(kind="stable")
+        both = np.append(pairs, np.stack([reached, reached]), axis=1)
+        pair, first = _ranges_of(both[0], layer.source[arcs])
+        wanted = both[1, pair] * len(layered.alphabet) + layer.label[arcs[first]]
+        at, second = _ranges_of(wanted, keys)
+        steps = np.stack([first[at], second])
+        low, high = np.sort(layer.target[arcs[steps[:, steps[0] != steps[1]]]], axis=0)
+        if (low == high).any() or len(low) > _MOST_PAIRS:
+            return True
+        pairs = np.stack([low, high])[:, distinct_rows([low, high])[0]]
+        reached = np.unique(layer.target[arcs[np.isin(layer.source[arcs], reached)]])
+    return pairs.size > 0
+
+
+def _ranges_of(wanted: Ints, keys: Ints) -> tuple[Ints, Ints]:
+    """For each wanted number, its places among sorted keys: the index of the number, the place."""
+    begins = np.searchsorted(keys, wanted, "left")
+    counts = np.searchsorted(keys, wanted, "right") - begins
+    row = np.repeat(np.arange(len(wanted)), counts)
+    return row, np.arange(len(row)) + (begins + counts - np.cumsum(counts))[row]
+
+
 def any_layers(alphabet: Alphabet, n: int) -> Layered:
     """The acceptor of all sequences of length n, each with weight 1."""
     labels = np.arange(len(alphabet))
     layer = Layer(0 * labels, labels, 0 * labels, np.ones(len(labels)), 1)
-    return Layered(alphabet, np.ones(1), (layer,) * n, np.ones(1), unambiguous=True)
+    return Layered(alphabet, np.ones(1), (layer,) * n, np.ones(1))
 
 
 def pair_layers(left: Layered, right: Layered) -> Layered:
@@ -164,9 +249,8 @@ def pair_layers(left: Layered, right: Layered) -> Layered:
         layers.append(Layer(source, label, target, weight, a.width * b.width))
     start = np.outer(left.start, right.start).ravel()
     final = np.outer(left.final, right.final).ravel()
-    both = left.unambiguous and right.unambiguous
     roundings = left.roundings + right.roundings + right.n + 2
-    return Layered(right.alphabet, start, tuple(layers), final, both, roundings)
+    return Layered(right.alphabet, start, tuple(layers), final, roundings=roundings)
 
 
 def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
@@ -174,7 +258,7 @@ def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
     zero = np.zeros(1, np.int64)
     one = np.ones(1)
     layers = tuple(Layer(zero, indices[k : k + 1], zero, one, 1) for k in range(len(indices)))
-    return Layered(alphabet, one, layers, one, unambiguous=True)
+    return Layered(alphabet, one, layers, one)
 
 
 # -- to OpenFst and back ---------------------------------------------------------------------------
@@ -242,8 +326,7 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
         for arcs, width in zip(arcs_at, widths[1:], strict=True)
     )
     final = -table.final[order[len(order) - widths[-1] :]]
-    deterministic = len(np.unique(table.source * len(alphabet) + label)) == table.arcs
-    return LogLayered(alphabet, np.zeros(1), layers, final, unambiguous=deterministic)
+    return LogLayered(alphabet, np.zeros(1), layers, final)
 
 
 def trimmed_acceptor(fst: pynini.Fst, where: str) -> ArcTable:

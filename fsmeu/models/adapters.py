@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from inspect import Parameter, signature
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -26,7 +25,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, FsmeuError, InputError, check_int, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed, plain
-from fsmeu.fst.layers import Layer, Layered, all_arcs
+from fsmeu.fst.layers import Layer, Layered
 from fsmeu.models import checks
 from fsmeu.models.base import Model
 from fsmeu.models.chains import Bernoulli, Independent, Markov
@@ -406,11 +405,8 @@ def _acceptor(
     if len(last) != width:
         must = f"must have {width} weights, one per state of the last layer"
         raise InputError("acceptor final", must, given=f"{len(last)}")
-    machine = Layered(alphabet, first, tuple(built), last, unambiguous=False)
-    arcs = all_arcs(machine)
-    pairs = (arcs.source * len(alphabet) + arcs.label)[arcs.weight > 0]
-    single = bool((first > 0).sum() <= 1) and len(np.unique(pairs)) == len(pairs)
-    return Acceptor(replace(machine, unambiguous=single), None, normalize, log_scale)
+    machine = Layered(alphabet, first, tuple(built), last)
+    return Acceptor(machine, None, normalize, log_scale)
 
 
 def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:

@@ -6,8 +6,8 @@ The methods that compute something of a model pass its layers to a function of t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property, wraps
 from hashlib import blake2b
 from typing import Any, ClassVar, TypeAlias
 
@@ -19,8 +19,9 @@ from fsmeu.display import Text
 from fsmeu.errors import InputError, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.constraint import ConstraintLike
-from fsmeu.fst.layers import ArcWeights, Layer, Layered, arc_weights
+from fsmeu.fst.layers import ArcWeights, Layer, Layered, LogLayered, arc_weights
 from fsmeu.models import paths
+from fsmeu.models.checks import SUM_TOLERANCE, check_entries
 
 Gradient = Floats | dict[str, Floats]
 
@@ -28,22 +29,35 @@ Gradient = Floats | dict[str, Floats]
 class Model(Text, ABC):
     """A probability distribution over label sequences of one length.
 
-    A class of models has ``labels``, ``n`` and ``layered()``, or ``_build()`` where the layers are
-    to be kept; all else follows from these.
+    A class of models has ``labels``, ``n`` and ``layered()``; all else follows from these. Layers
+    are asked for once, checked (``check_promises``) and kept. ``fsmeu.testing.check_model``
+    compares what a model answers with enumeration.
 
     Attributes:
         labels: the labels, in the order of their indices.
         n: the length of every sequence.
         title: what kind of distribution it is, in words, for pictures and cards.
+        normalized: whether the weights of all sequences add up to 1. Where they need not, expected
+            values come in the weights as they are.
     """
 
     labels: tuple[Label, ...]
     n: int
     title: str = "label model"
+    normalized: bool = True
     _arguments: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Has the layers that a class makes in a ``layered()`` of its own checked, and kept."""
+        super().__init_subclass__(**arguments)
+        if "layered" in vars(cls):
+            if cls._build is not Model._build:  # whose other answers would be those of its base
+                must = "a class with layers of its own must be derived from fsmeu.Model"
+                raise InputError(cls.__name__, must, given=f"one of {cls.__bases__[0].__name__}")
+            cls.layered = _checked_once(cls.layered)  # type: ignore[assignment, method-assign]
+
     def _build(self) -> Layered:
-        """Builds the layers; called once."""
+        """Builds the layers of a class of this package, which are not checked; called once."""
         must = "a label model must have layered(), which returns its acceptor in layers"
         raise InputError(type(self).__name__, must)
 
@@ -60,7 +74,7 @@ class Model(Text, ABC):
         every position that both have.
         """
         layered = self.layered()
-        return arcs_key(layered.layers), len(layered.start), layered.unambiguous
+        return arcs_key(layered.layers), len(layered.start)
 
     @property
     def repeats(self) -> bool:
@@ -74,7 +88,8 @@ class Model(Text, ABC):
         A class that has no ``_arguments`` of its own is written as the acceptor of its layers.
         """
         if "_arguments" not in vars(type(self)):
-            return {"model": "acceptor", "labels": self.labels, **layer_parts(self.layered())}
+            parts = {"model": "acceptor", "labels": self.labels, **layer_parts(self.layered())}
+            return parts if self.normalized else {**parts, "normalize": False}
         from fsmeu.models.adapters import KINDS  # which imports all classes
 
         name = type(self).__name__
@@ -101,6 +116,11 @@ class Model(Text, ABC):
     def layered(self) -> Layered:
         """The acyclic acceptor of the model, in layers; built once and kept."""
         return self._layered
+
+    @property
+    def is_unambiguous(self) -> bool:
+        """Whether no two paths of positive weight read the same labels."""
+        return self.layered().unambiguous
 
     @property
     def roundings(self) -> int:
@@ -197,6 +217,76 @@ class Parametrized(Model):
         """
 
 
+def _checked_once(layered: Callable[[Any], Layered]) -> Callable[[Any], Layered]:
+    """The method of a class that makes layers: what it returns is checked, and kept in the model.
+
+    A method that a derived class calls by ``super()`` is neither: its layers need not be the
+    model's.
+    """
+
+    @wraps(layered)
+    def once(model: Model) -> Layered:
+        if type(model).layered is not once:
+            return layered(model)
+        if "_layered" not in model.__dict__:
+            model.__dict__["_layered"] = check_promises(model, layered(model))
+        return model._layered
+
+    return once
+
+
+def check_promises(model: Model, layered: object) -> Layered:
+    """The layers, if they are what ``Layered`` promises for the model; else an InputError.
+
+    Labels and length are the model's; sources, labels and targets are indices within their layer,
+    as many as weights; weights are finite and at least 0; the weights of all paths add up to 1,
+    unless the model is not ``normalized``.
+    """
+    where = f"{type(model).__name__}.layered()"
+    if not isinstance(layered, Layered) or isinstance(layered, LogLayered):
+        must = "must return Layered, with weights as factors"
+        raise InputError(where, must, given=type(layered).__name__)
+    if layered.alphabet != model.alphabet or layered.n != model.n:
+        must = f"must have the labels and the length of the model, {shorten(model.labels)}"
+        given = f"{shorten(layered.alphabet.labels)} and {layered.n} layers"
+        raise InputError(where, f"{must} and {model.n}", given=given)
+    widths = layered.widths
+    for k, layer in enumerate(layered.layers):
+        limits = (("source", widths[k]), ("label", len(model.labels)), ("target", layer.width))
+        for name, limit in limits:
+            _check_column(f"{where}.layers[{k}].{name}", getattr(layer, name), layer, limit)
+        _check_column(f"{where}.layers[{k}].weight", layer.weight, layer)
+    for name, width in (("start", widths[0]), ("final", widths[-1])):
+        weights = getattr(layered, name)
+        if np.shape(weights) != (width,):
+            must = f"must have a weight for each of the {width} states of its layer"
+            raise InputError(f"{where}.{name}", must, given=f"shape {np.shape(weights)}")
+        _check_column(f"{where}.{name}", weights)
+    mass = paths.total(layered)
+    if model.normalized and not abs(mass - 1.0) <= SUM_TOLERANCE:
+        must = "the weights of all paths must add up to 1"
+        remedy = "Return fsmeu.models.paths.normalize(layers), or set normalized = False in the "
+        remedy += "class, where expected values are to come in these weights"
+        raise InputError(where, must, given=f"a sum of {mass!r}", remedy=remedy)
+    return layered
+
+
+def _check_column(
+    where: str, column: Any, layer: Layer | None = None, limit: int | None = None
+) -> None:
+    """Refuses a column of a layer that has another length than its sources, or bad entries."""
+    kinds, must = "iu", f"must be an array of whole numbers from 0 to {(limit or 0) - 1}"
+    if limit is None:
+        kinds, must = "fiu", "must be an array of finite numbers, at least 0"
+    if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind not in kinds:
+        raise InputError(where, must, given=column)
+    if layer is not None and len(column) != len(layer.source):
+        must = f"must have an entry for each of the {len(layer.source)} sources"
+        raise InputError(where, must, given=f"{len(column)}")
+    good = (column >= 0) & (column < (np.inf if limit is None else limit))
+    check_entries(np.asarray(column, np.float64), good, where, must)
+
+
 def layer_parts(machine: Layered) -> dict[str, Any]:
     """The layers of an acceptor by name, as a file has them."""
     layers = [vars(layer) for layer in machine.layers]
@@ -256,10 +346,9 @@ def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:
 
     None where ``most_probable`` must decide (``paths.best_paths``).
     """
-    layered = models[0].layered()
-    if not layered.unambiguous:
+    if not all(model.is_unambiguous for model in models):
         return [None] * len(models)
-    best = paths.best_paths(layered, arc_weights_many(models).joined())
+    best = paths.best_paths(models[0].layered(), arc_weights_many(models).joined())
     return [pair and pair[0] for pair in best]
 
 

@@ -53,6 +53,11 @@ class Chain(Parametrized):
         return 4 * (self.n + 1)
 
     @property
+    def is_unambiguous(self) -> bool:
+        """True: a state is the last labels."""
+        return True
+
+    @property
     def structure(self) -> Hashable:
         """A chain: the number of labels, and how many of the last ones make up a state."""
         return "chain", len(self.labels), self.depth
@@ -69,7 +74,8 @@ class Chain(Parametrized):
         layers = initial_layers(first, size, self.depth)
         layers += built * (self.n - self.depth) if len(steps) == 1 else built
         ends = np.ones(size**self.depth)
-        return Layered(self.alphabet, np.ones(1), tuple(layers), ends, True, self.roundings)
+        of_chain = self.alphabet, np.ones(1), tuple(layers), ends
+        return Layered(*of_chain, roundings=self.roundings)
 
     def arc_weights(self) -> ArcWeights:
         """P(first m labels), ones where the rest of these are read, and P(next label | last m)."""

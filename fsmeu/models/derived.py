@@ -117,7 +117,7 @@ def tempered(model: Model, temperature: float) -> Model:
         roundings = int(scores[2] * power) + score_roundings(unary, pairwise, 2)
         return rounded(Potentials(unary, pairwise, model.labels), roundings)
     layers = in_logs(normalize(model.layered()))
-    if not layers.unambiguous:
+    if not model.is_unambiguous:
         must = "no two paths of the model may read the same labels, as those of mixtures do"
         raise InputError("temperature", must, given=type(model).__name__)
     steps = tuple(replace(layer, weight=layer.weight * power) for layer in layers.layers)

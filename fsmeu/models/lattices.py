@@ -95,6 +95,11 @@ class NBest(Model):
         """The probability of each sequence, shape (N,)."""
         return normalized_rows(self.weights / self.weights.max())
 
+    @property
+    def is_unambiguous(self) -> bool:
+        """True: a sequence that is listed has one path."""
+        return True
+
     def _build(self) -> Layered:
         positive = self.probabilities > 0
         return _trie(self.alphabet, self.indices[positive], self.probabilities[positive])
@@ -204,7 +209,7 @@ def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:
         roundings += 2 + int(np.bincount(source).max())
         mass = sums
     last = np.ones(len(rows))
-    return Layered(alphabet, np.ones(1), tuple(layers[::-1]), last, True, roundings)
+    return Layered(alphabet, np.ones(1), tuple(layers[::-1]), last, roundings=roundings)
 
 
 # -- acceptors -------------------------------------------------------------------------------------
@@ -227,7 +232,6 @@ class Acceptor(Model):
     machine: Layered
     labels: tuple[Label, ...]
     n: int
-    normalized: bool
     log_total: float
     log_scale: float
     title = "lattice"
@@ -377,9 +381,8 @@ class Mixture(Model):
         layers = tuple(_side_by_side(parts, i) for i in range(self.n))
         forget(fresh)
         final = np.concatenate([part.final for part in parts])
-        unambiguous = len(parts) == 1 and parts[0].unambiguous
         roundings = 5 + max(part.roundings for part in parts)
-        return Layered(self.alphabet, start, layers, final, unambiguous, roundings)
+        return Layered(self.alphabet, start, layers, final, roundings=roundings)
 
 
 def _side_by_side(parts: list[Layered], position: int) -> Layer:

@@ -107,8 +107,8 @@ def normalized(
     roundings += int(min(32 * UNIT * size * len(layers), MANY_ROUNDINGS))
     final = np.isfinite(logs(layered.final).high).astype(np.float64)
     first = layers[-1].weight
-    unambiguous = layered.unambiguous
-    pushed = Layered(layered.alphabet, first, tuple(layers[-2::-1]), final, unambiguous, roundings)
+    onward = tuple(layers[-2::-1])
+    pushed = Layered(layered.alphabet, first, onward, final, roundings=roundings)
     log_sum += float(sums.high[0])
     if log_sum == -np.inf and where is not None:
         raise EmptyError(where, "at least one sequence must have positive weight")

@@ -278,7 +278,7 @@ def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
     layers += transition_layers(tables.high.reshape(n - 1, labels * labels), labels)
     zero = np.zeros(1)
     alphabet = checks.alphabet_of(None, labels, "labels")
-    logs = LogLayered(alphabet, zero, tuple(layers), np.zeros(labels), unambiguous=True)
+    logs = LogLayered(alphabet, zero, tuple(layers), np.zeros(labels))
     rest = [np.zeros(labels), *tables.low.reshape(n - 1, labels * labels)]
     pushed, log_partition = normalized(logs, rest=rest)
     first, *steps = (layer.weight for layer in pushed.layers)

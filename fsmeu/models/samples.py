@@ -228,7 +228,7 @@ class SampleList(NBest):
             Layer(source, label, source, weight, self.paths)
             for weight in weights.reshape(self.n, self.paths * size)
         )
-        return Layered(self.alphabet, start, layers, np.ones(self.paths), True, _ROUNDINGS)
+        return Layered(self.alphabet, start, layers, np.ones(self.paths), roundings=_ROUNDINGS)
 
 
 # -- sequences -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def machine(rng, n):
         weight = rng.random(count) * (rng.random(count) < 0.8)
         layers.append(Layer(source, label, rng.integers(0, after, count), weight, after))
     final = rng.random(widths[-1]) * (rng.random(widths[-1]) < 0.7)
-    return table_from_layered(Layered(LABELS, np.ones(1), tuple(layers), final, unambiguous=True))
+    return table_from_layered(Layered(LABELS, np.ones(1), tuple(layers), final))
 
 
 def listed(table, costs, ends):

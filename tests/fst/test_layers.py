@@ -1,5 +1,8 @@
 """Layered acceptors as OpenFst machines and back, and their composition."""
 
+from collections import Counter
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ from fsmeu.fst.distance import total_weight
 from fsmeu.fst.image import fst_from_table, symbol_table
 from tests import brute_force
 from tests.fst.machines import table
+from tests.label_models import random_layers
 from tests.support.missing import openfst
 
 pynini = openfst()
@@ -92,3 +96,25 @@ def test_arcs_are_guarded_too(monkeypatch):
         guard_arcs("x", 4001)
     guard_arcs("x", 4000, 10)
     guard_arcs("x", 8000, 2000)
+
+
+def paths_by_labels(layered):
+    """How many paths of positive weight read each sequence, by following every path."""
+    ways = [((), int(state)) for state in np.flatnonzero(layered.start > 0)]
+    for layer in layered.layers:
+        arcs = list(zip(layer.source, layer.label, layer.target, layer.weight, strict=True))
+        ways = [((*y, int(b)), t) for y, at in ways for s, b, t, w in arcs if s == at and w > 0]
+    return Counter(y for y, state in ways if layered.final[state] > 0)
+
+
+def test_ambiguity_is_that_of_the_paths():
+    rng = np.random.default_rng(5)
+    found = Counter()
+    for _ in range(300):
+        drawn = random_layers(rng, "abcd", int(rng.integers(0, 5)))
+        drawn = replace(drawn, final=drawn.final * (rng.random(len(drawn.final)) < 0.6))
+        truth = max(paths_by_labels(drawn).values(), default=0) <= 1
+        assert drawn.unambiguous == layers.in_logs(drawn).unambiguous == truth
+        found[truth, (drawn.start > 0).sum() > 1] += 1
+    assert len(found) == 4
+    assert min(found.values()) > 10

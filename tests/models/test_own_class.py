@@ -1,7 +1,7 @@
 """A model class that somebody adds: labels, n and layered() are all that it needs."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -11,7 +11,10 @@ import fsmeu
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layer, Layered
-from fsmeu.models import Acceptor, Bernoulli, Mixture, Model, from_json
+from fsmeu.models import Acceptor, Bernoulli, Markov, Mixture, Model, NBest, from_json
+from fsmeu.testing import check_loss, check_model
+from tests import brute_force
+from tests.support.python_losses import Mistakes
 
 SEQUENCES = {n: list(product("ab", repeat=n)) for n in (0, 1, 3)}
 
@@ -33,7 +36,7 @@ class Sticky(Model):
             self.n - 1
         )
         ends = np.ones(2 if self.n else 1)
-        return Layered(Alphabet(self.labels), np.ones(1), tuple(layers[: self.n]), ends, True)
+        return Layered(Alphabet(self.labels), np.ones(1), tuple(layers[: self.n]), ends)
 
     def by_hand(self, y):
         """The probability of a sequence, by its definition."""
@@ -108,3 +111,199 @@ def test_a_class_that_only_its_writer_knows_is_refused():
 def test_a_class_without_layers_is_refused(ask):
     with pytest.raises(FsmeuError, match=r"Nothing: a label model must have layered\(\)"):
         ask(Nothing())
+
+
+# -- what is checked -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Twice(Sticky):
+    """One of three chains, two of which are alike: three paths read each sequence."""
+
+    def layered(self):
+        parts = [Sticky(p, self.n) for p in (self.p, 0.3, 0.3)]
+        return Mixture(parts, [0.3, 0.35, 0.35]).layered()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Half(Sticky):
+    """Sticky, each weight being half of what it must be."""
+
+    def layered(self):
+        whole = super().layered()
+        return replace(whole, start=whole.start / 2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Declared(Half):
+    """The same, which says so."""
+
+    normalized = False
+
+
+def test_ambiguity_is_computed():
+    """The best path has another sequence than the one that is most probable."""
+    model = Twice(0.9, 3)
+    truth = brute_force.path_distribution(model.layered())
+    decision = fsmeu.decode("zero_one", model)
+    assert not model.is_unambiguous
+    assert Sticky(0.9, 3).is_unambiguous
+    assert 1 - decision.value == pytest.approx(max(truth.values()), rel=1e-12)
+    both = fsmeu.decode_many("zero_one", [model, Twice(0.2, 3)])
+    assert both[0].value == pytest.approx(decision.value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: fsmeu.decode("hamming", model),
+        lambda model: fsmeu.expect("zero_one", "abb", model),
+        lambda model: fsmeu.decode_corpus("hamming", [model]),
+        lambda model: Mixture([model, Sticky(0.5, 3)], [0.5, 0.5]).marginals(),
+        check_model,
+    ],
+)
+def test_masses_off_one_are_refused(ask):
+    with pytest.raises(FsmeuError, match=r"Half\.layered\(\).*add up to 1.*sum of 0\.5.*normalize"):
+        ask(Half(0.8, 3))
+
+
+def test_masses_that_are_declared_are_heeded():
+    for z in ("abb", "aaa"):
+        whole = fsmeu.expect("zero_one", z, Sticky(0.8, 3)).value
+        assert fsmeu.expect("zero_one", z, Declared(0.8, 3)).value == pytest.approx(whole / 2)
+    check_model(Declared(0.8, 3))
+
+
+def test_layers_are_asked_for_once():
+    class Counted(Sticky):
+        def layered(self):
+            asked.append(self)
+            return super().layered()
+
+    asked = []
+    model = Counted(0.8, 3)
+    for _ in range(2):
+        fsmeu.decode("hamming", model)
+    assert len(asked) == 1
+
+
+def test_layers_of_a_class_are_not_replaced():
+    with pytest.raises(FsmeuError, match=r"Other.*derived from fsmeu\.Model.*one of Bernoulli"):
+        type("Other", (Bernoulli,), {"layered": lambda self: Sticky(0.8, 3).layered()})
+
+
+def changed(**columns):
+    """Sticky with other columns in its second layer, or other fields of its layers."""
+
+    class Changed(Sticky):
+        def layered(self):
+            whole = super().layered()
+            own = {name: columns[name] for name in columns if hasattr(whole, name)}
+            second = replace(whole.layers[1], **{k: v for k, v in columns.items() if k not in own})
+            layers = (whole.layers[0], second, *whole.layers[2:])
+            return replace(whole, **{"layers": layers, **own})
+
+    return Changed(0.8, 3)
+
+
+BROKEN = [
+    (changed(source=np.array([0, 0, 1, 2])), r"layers\[1\]\.source.*from 0 to 1.*2\.0 at entry 3"),
+    (changed(target=np.array([0, 1, 0])), r"layers\[1\]\.target.*each of the 4 sources.*Got 3"),
+    (changed(label=np.array([0.0, 1, 0, 1])), r"layers\[1\]\.label.*array of whole numbers"),
+    (changed(weight=np.array([0.8, 0.2, np.nan, 1])), r"layers\[1\]\.weight.*finite"),
+    (changed(final=np.ones(3)), r"\.final.*each of the 2 states"),
+    (changed(start=np.array([-1.0])), r"\.start.*at least 0"),
+    (changed(layers=()), r"length of the model.*and 0 layers"),
+    (changed(alphabet=Alphabet((0, 1))), r"labels.*of the model.*\('a', 'b'\)"),
+]
+
+
+@pytest.mark.parametrize(("model", "words"), BROKEN)
+def test_layers_are_what_they_promise(model, words):
+    with pytest.raises(FsmeuError, match=words):
+        fsmeu.decode("hamming", model)
+
+
+# -- fsmeu.testing ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(Sticky(0.8, n) for n in SEQUENCES),
+        Twice(0.9, 3),
+        Markov([0.5, 0.5], [[1.0, 0.0], [0.3, 0.7]], n=4),
+        NBest(["0110", "0111", "0000"], [5, 3, 2]),
+        Bernoulli([0.5, 0.3]).given("0* 1 0*"),
+    ],
+    ids=lambda model: f"{type(model).__name__} {model.n}",
+)
+def test_models_that_are_right_pass(model):
+    check_model(model, model.by_hand if type(model) is Sticky else None)
+
+
+def overridden(name, answer):
+    """Sticky with one answer of its own."""
+    return type("Odd", (Sticky,), {name: answer})(0.8, 3)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        *BROKEN,
+        (
+            overridden("marginals", lambda self: np.full((3, 2), [0.4, 0.6])),
+            r"marginals\(\)\[0, 0\]",
+        ),
+        (overridden("is_unambiguous", False), "is_unambiguous must be True"),
+        (
+            overridden("probability", lambda self, y: 0.0),
+            r"probability\(\['a', 'a', 'a'\]\) must be 0\.32",
+        ),
+        (overridden("structure", property(lambda self: object())), "structure, asked again,"),
+        (Sticky(0.8, 17), "at most 65,536 sequences"),
+        ("ab", "a label model is needed"),
+    ],
+)
+def test_models_that_are_not_right_are_told_so(model, words):
+    with pytest.raises(FsmeuError, match=words):
+        check_model(model)
+
+
+def test_the_definition_of_a_model_is_compared():
+    with pytest.raises(FsmeuError, match=r"by layers must be 0\.125, by definition\. Got 0\.32"):
+        check_model(Sticky(0.8, 3), lambda y: 0.125)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Mistakes(), "fscore", "hamming", fsmeu.load("zero_one", labels="ab"), fsmeu.load("pk", k=2)],
+)
+def test_losses_that_are_right_pass(loss):
+    check_loss(loss, n=2)
+
+
+RANDOM = np.random.default_rng(0)
+
+
+def lossy(**methods):
+    """Mistakes with other methods."""
+    return type("Lossy", (Mistakes,), methods)()
+
+
+@pytest.mark.parametrize(
+    ("loss", "words"),
+    [
+        (lossy(start=lambda self: [0]), r"start\(\).*can be hashed.*\[0\].*tuples"),
+        (lossy(step=lambda self, s, z, y: object()), r"step\(0, 0, 0\).*equal states each time"),
+        (lossy(value=lambda self, s: float("inf")), r"value\(0\).*finite.*inf"),
+        (lossy(value=lambda self, s: "1"), r"value\(0\).*finite"),
+        (lossy(value=lambda self, s, drawn=RANDOM: drawn.random()), r"value\(0\), asked again"),
+        (fsmeu.loads("loss a labels 0 1 count c when z != y range 0..1 value c"), "range"),
+        ("chunk_fscore", "labels"),
+    ],
+)
+def test_losses_that_are_not_right_are_told_so(loss, words):
+    with pytest.raises(FsmeuError, match=words):
+        check_loss(loss)
