@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fsmeu.arrays import Floats
 from fsmeu.decoding.decode import decode_many
-from fsmeu.errors import LossFileError
+from fsmeu.errors import InputError, LossFileError, check_bool
 from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.losses.algebra.count_ratio import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
@@ -31,6 +31,8 @@ def decode(
     mask: Tensor | None = None,
     transitions: Tensor | None = None,
     constraint: ConstraintLike | None = None,
+    *,
+    probabilities: bool | None = None,
 ) -> Decisions:
     """The labels with the best expected value for each sequence of a batch.
 
@@ -41,10 +43,13 @@ def decode(
 
     Args:
         loss: a loss or utility, or its name or path as ``fsmeu.load`` takes it.
-        emissions: scores (B, n, L), or (B, n) logits of the second of two labels.
+        emissions: scores (B, n, L) before a softmax, or (B, n) logits of the second of two labels.
         mask: True at tokens, False behind them, (B, n).
         transitions: scores of a label (last axis) after another, (L, L) or (B, n - 1, L, L).
         constraint: what labels must satisfy, as ``fsmeu.decode`` takes it.
+        probabilities: True where emissions are probabilities, after a softmax or sigmoid; False
+            where they are scores. Unless given, they are scores, and a batch of which all could be
+            probabilities is refused.
 
     Returns:
         Label indices (B, n), -1 at padding; expected values (B,); and whether each is proven, (B,).
@@ -55,6 +60,8 @@ def decode(
     tensor([[1, 1, 0]])
     """
     known = as_loss(loss, _WHERE)
+    if probabilities is not None:
+        probabilities = check_bool(_WHERE, "probabilities", probabilities)
     scores = inputs.check_emissions(_WHERE, emissions, len(known.alphabet)).detach()
     lengths = inputs.check_lengths(_WHERE, mask, (scores.shape[0], scores.shape[1]))
     lengths = lengths.to(scores.device)
@@ -63,6 +70,13 @@ def decode(
     if not inputs.is_capturing(scores):
         inside = torch.arange(scores.shape[1], device=scores.device) < lengths[:, None]
         inputs.check_finite(_WHERE, inputs.Scores(scores[inside], transitions))
+        if probabilities is not False:
+            inputs.check_probabilities(_WHERE, emissions[inside], probabilities is True)
+    if probabilities:
+        if transitions is not None:
+            must = "probabilities must be those of independent labels, without transitions"
+            raise InputError(_WHERE, must, remedy="Give the scores before the softmax")
+        scores = inputs.log_probabilities(emissions.detach())
     if transitions is None and constraint is None:
         distinct = tuple(sorted(set(lengths.tolist())))
         rule = known.derived.get(("torch rows", distinct), lambda: row_rule(known, distinct))

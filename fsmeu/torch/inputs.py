@@ -39,6 +39,37 @@ def check_emissions(where: str, emissions: Any, labels: int) -> Tensor:
     return emissions
 
 
+def check_probabilities(where: str, emissions: Tensor, wanted: bool) -> None:
+    """Refuses emissions that are no probabilities if they are ``wanted``, else those that may be.
+
+    Probabilities are of the second of two labels, (tokens,), or rows that sum to 1, (tokens, L).
+    Scores that are all 0 say nothing of either.
+    """
+    rows = emissions.double()
+    are = bool(((rows >= 0) & (rows <= 1)).all())
+    if rows.dim() == 2:
+        slack = 1e-9 + 4 * rows.shape[1] * torch.finfo(emissions.dtype).eps
+        are = are and bool(((rows.sum(1) - 1).abs() <= slack).all())
+    if wanted and not are:
+        must = "probabilities must be from 0 to 1, and those of all labels must sum to 1"
+        remedy = "Leave probabilities=True out for scores before a softmax or sigmoid"
+        raise InputError(where, must, given=_shown(emissions), remedy=remedy)
+    if not wanted and are and bool(rows.any()):
+        must = "emissions must be scores before a softmax or sigmoid"
+        remedy = "Give those; or probabilities=True where they are probabilities, and "
+        remedy += "probabilities=False where they are scores"
+        given = "numbers that may all be probabilities"
+        raise InputError(where, must, given=given, remedy=remedy)
+
+
+def log_probabilities(probabilities: Tensor) -> Tensor:
+    """Scores (B, n, L) of probabilities, or of those (B, n) of the second of two labels."""
+    doubles = probabilities.double()
+    if doubles.dim() == 2:
+        doubles = torch.stack([1 - doubles, doubles], 2)
+    return doubles.log()
+
+
 def check_transitions(where: str, transitions: Any, emissions: Tensor) -> Tensor:
     """Transitions (L, L) or (B, n - 1, L, L) on the device of the emissions."""
     batch, n, size = emissions.shape

@@ -54,7 +54,7 @@ def test_rows_are_decided_as_by_the_engine(loss):
 
 def test_ties_are_not_certain():
     """Of one label with probability 1/2, both answers have the same expected F1."""
-    found = decode("fscore", torch.tensor([[0.0], [1.0]]))
+    found = decode("fscore", torch.tensor([[0.0], [1.0]]), probabilities=False)
     assert found.exact.tolist() == [False, True]
     assert found.values[0] == 0.5
 
@@ -115,3 +115,25 @@ def test_decisions_need_no_more_than_the_rule():
     logits = torch.tensor([[2.0, -1.0, 0.5, -3.0]])
     found = decide_rows(rule, logits, torch.tensor([4]))
     assert torch.equal(found.labels, decode("fscore", logits).labels)
+
+
+P = torch.tensor([[0.9, 0.4, 0.2], [0.1, 0.6, 7.0]])  # 7 stands behind the tokens
+MASK = torch.tensor([[True] * 3, [True, True, False]])
+
+
+@pytest.mark.parametrize("of_each", [False, True], ids=["ones", "labels"])
+@pytest.mark.parametrize("loss", ["fscore", "zero_one"])
+def test_probabilities_are_asked_for_and_decided(loss, of_each):
+    loss = fsmeu.load(loss, labels=(0, 1))
+    given = torch.stack([1 - P, P], 2) if of_each else P
+    with pytest.raises(fsmeu.InputError, match="scores before a softmax.*probabilities=True"):
+        decode(loss, given, MASK)
+    found = decode(loss, given, MASK, probabilities=True)
+    for row, size in enumerate((3, 2)):
+        wanted = fsmeu.decode(loss, P[row, :size].double().tolist())
+        assert float(found.values[row]) == pytest.approx(wanted.value, abs=1e-7)
+        assert found.labels[row, :size].tolist() == wanted.labels
+    if not of_each:
+        assert decode(loss, given, MASK, probabilities=False).labels[0].tolist() == [1, 1, 1]
+    with pytest.raises(fsmeu.InputError, match="from 0 to 1.*sum to 1"):
+        decode(loss, given - 1, MASK, probabilities=True)
