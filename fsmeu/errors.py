@@ -274,8 +274,15 @@ def visible(text: object, keep: str = "") -> str:
 
 
 def nearest(name: str, names: Iterable[str], alike: float = 0.5) -> str:
-    """A hint with the one of the names that agrees most, or "" where less than ``alike`` does."""
-    close = difflib.get_close_matches(name, list(names), n=1, cutoff=alike)
+    """A hint with the one of the names that agrees most, or "" where less than ``alike`` does.
+
+    The only one that begins with what was given is meant, too.
+    """
+    known = list(names)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=alike)
+    begun = [x for x in known if name and x.startswith(name)]
+    if not close and len(begun) == 1:
+        close = begun
     return f"Did you mean {close[0]!r}?" if close else ""
 
 

@@ -204,7 +204,11 @@ class _Search:
         "--seconds S", "Time for trying candidates, for each sequence.", unset="no limit"
     )
     engine: str = opt.ENGINE
-    k: int | None = option("--k -k K", "A table of the K best sequences, best first.", min=1)
+    k: int | None = option(
+        "--k -k K",
+        "A table of the K best sequences, best first (of chunks: --constraint bio).",
+        min=1,
+    )
 
     def compares(self) -> bool:
         """Whether several methods are compared."""

@@ -26,7 +26,7 @@ from fsmeu.errors import FsmeuError, InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
 from fsmeu.fst.alphabet import BINARY
-from fsmeu.fst.tags import GIVE_TAGS
+from fsmeu.fst.tags import OTHER_TAGS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.models import calibrate as find_temperature
@@ -232,7 +232,7 @@ def _tallied(question: score.ScoreQuestion, typed: opt.CorpusRun, file: str) -> 
         with corpus_source(file) as source:
             skipped = run_corpus(question, typed, source, tally.add)["bad"]
     except FsmeuError as error:
-        raise error.but(remedy=_OTHER_PLACES) if error.remedy == GIVE_TAGS else error from None
+        raise error.but(remedy=_OTHER_PLACES) if error.remedy == OTHER_TAGS else error from None
     if skipped:
         out.note(f"{len(tally.n):,} records, {skipped:,} bad ones skipped")
     if score.CORPUS in question.ways:

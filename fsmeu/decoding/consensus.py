@@ -18,7 +18,7 @@ from fsmeu.decoding.decode import decode
 from fsmeu.errors import InputError, shorten
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.fst.tags import SCHEMES
-from fsmeu.losses.protocol import Loss, LossLike, as_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
 from fsmeu.models.samples import Samples, read_samples
 
 Answer = TypeVar("Answer")
@@ -31,6 +31,7 @@ class SampleDecision(NamedTuple):
     decision: Decision  # over their labels
 
 
+@takes_loss
 def consensus(
     samples: Iterable[Answer],
     loss: LossLike,

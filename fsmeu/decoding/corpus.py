@@ -35,7 +35,7 @@ from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.limits import LONG_SEQUENCE
-from fsmeu.losses.protocol import LossLike
+from fsmeu.losses.protocol import LossLike, takes_loss
 from fsmeu.models import ModelLike
 from fsmeu.parallel import checked_jobs
 from fsmeu.progress import Progress, check_progress
@@ -47,6 +47,7 @@ _WHY = (
 _CHANGES = 8  # changes of a label, about, that are valued where a gap is to be measured by them
 
 
+@takes_loss
 def decode_corpus(
     loss: LossLike,
     models: Iterable[ModelLike],

@@ -39,7 +39,7 @@ from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_st
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import ConstraintLike, as_constraint
 from fsmeu.limits import CANDIDATES
-from fsmeu.losses.protocol import Loss, LossLike, as_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
 from fsmeu.parallel import checked_jobs, in_shares, workers
@@ -83,6 +83,7 @@ def decode(loss: LossLike, model: ModelLike, **options: Unpack[DecodeOptions]) -
 def decode(
     loss: LossLike, model: ModelLike, *, k: int, **options: Unpack[DecodeOptions]
 ) -> list[Decision]: ...
+@takes_loss
 def decode(
     loss: LossLike,
     model: ModelLike,
@@ -127,7 +128,9 @@ def decode(
         k: how many decisions are asked for: a list, best first, with bounds of the best expected
             value, of the second best, and so on; shorter where fewer sequences are allowed. Each
             after the first is the best of all others, by a method that takes constraints. One
-            decision, and no list, unless given.
+            decision, and no list, unless given. For losses of chunks, give ``constraint=bio()``
+            of ``fsmeu.constraints`` beside it: else tags that spell the same chunks otherwise (I-X
+            for B-X at a begin) are decisions of their own.
 
     >>> from fsmeu.losses.loss import load
     >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
@@ -177,6 +180,7 @@ def decode_many(
 def decode_many(
     loss: LossLike, models: Iterable[ModelLike], *, k: int, **options: Unpack[DecodeManyOptions]
 ) -> list[list[Decision]]: ...
+@takes_loss
 def decode_many(
     loss: LossLike,
     models: Iterable[ModelLike],

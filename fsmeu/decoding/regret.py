@@ -9,7 +9,7 @@ from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.decode import DecisionOptions, decode
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
-from fsmeu.losses.protocol import LossLike, as_loss
+from fsmeu.losses.protocol import LossLike, as_loss, takes_loss
 from fsmeu.models import HypothesisLike, ModelLike
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Regret:
         return self.value
 
 
+@takes_loss
 def regret(
     loss: LossLike, z: HypothesisLike, model: ModelLike, **options: Unpack[DecisionOptions]
 ) -> Regret:

@@ -62,7 +62,7 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
             )
         steps.append(np.flatnonzero(reads))
         if not len(steps[-1]):
-            must = f"the machine must have an arc for {read} at position {i + 1}"
+            must = f"the machine must have an arc for {read} at entry {i}"
             raise InputError("draw", must)
         here = set(table.target[steps[-1]].tolist())
     here = ends = {state for state in here if automaton.ending[state]} or here

@@ -28,7 +28,7 @@ from fsmeu.fst.image import ArcTable, fst_from_table, minus_log, symbol_table, t
 from fsmeu.fst.layers import Layered, all_arcs, fst_from_layered, pair_layers
 from fsmeu.fst.openfst import Fst
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.protocol import Loss, LossLike
+from fsmeu.losses.protocol import Loss, LossLike, takes_loss
 from fsmeu.losses.sum_over_paths import WindowSum, signed_machines, window_sum
 from fsmeu.models import HypothesisLike, ModelLike, Parametrized
 from fsmeu.models.paths import total
@@ -145,6 +145,7 @@ def advising_default() -> Iterator[None]:
 # -- composing -------------------------------------------------------------------------------------
 
 
+@takes_loss
 def compose(
     loss: LossLike,
     z: HypothesisLike,

@@ -46,6 +46,7 @@ from fsmeu.losses.protocol import (
     allowed_by_loss,
     as_loss,
     check_hypothesis,
+    takes_loss,
 )
 from fsmeu.models import Independent, Model, ModelLike
 from fsmeu.models.base import arc_weights_many
@@ -179,6 +180,7 @@ def corpus_of(loss: LossLike, models: Any, where: str, zs: Sequence[Any] = ()) -
     return Corpus(first, [loss for loss, _ in pairs], [model for _, model in pairs])
 
 
+@takes_loss
 def expect_corpus(loss: LossLike, zs: Sequences, models: Iterable[ModelLike]) -> Expectation:
     """The expected value of a corpus of independent sentences, the hypotheses given.
 

@@ -43,7 +43,7 @@ from fsmeu.expectation.result import (
 )
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
-from fsmeu.losses.protocol import Loss, LossLike, as_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
 from fsmeu.models import (
     Gradient,
     HypothesisLike,
@@ -68,6 +68,7 @@ from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk
 ENGINES = ("auto", "openfst")
 
 
+@takes_loss
 def expect(
     loss: LossLike,
     z: HypothesisLike,
@@ -134,6 +135,7 @@ def expectation_of(query: Query, options: ExpectOptions = _DEFAULT) -> Expectati
     return result.kept_expectation(query, *kept)
 
 
+@takes_loss
 def expect_many(
     loss: LossLike,
     zs: Iterable[HypothesisLike],
@@ -372,6 +374,7 @@ def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> Sp
 # -- derivatives -----------------------------------------------------------------------------------
 
 
+@takes_loss
 def gradient(
     loss: LossLike, z: HypothesisLike, model: ModelLike, *, engine: str = "auto"
 ) -> Gradient:
@@ -391,6 +394,7 @@ def gradient(
     return value_and_gradient(loss, z, model, engine=engine)[1]
 
 
+@takes_loss
 def value_and_gradient(
     loss: LossLike, z: HypothesisLike, model: ModelLike, *, engine: str = "auto"
 ) -> tuple[float, Gradient]:
@@ -400,6 +404,7 @@ def value_and_gradient(
     return float(values[0]), slopes[0]
 
 
+@takes_loss
 def value_and_gradient_many(
     loss: LossLike,
     zs: Iterable[HypothesisLike],

@@ -128,7 +128,7 @@ class Alphabet:
                 indices.append(self.index[label])
         except Exception:
             names = list(map(str, self.labels))
-            must = f"label {len(indices) + 1} must be one of {shorten(', '.join(names))}"
+            must = f"entry {len(indices)} must be one of {shorten(', '.join(names))}"
             raise InputError(
                 where, must, given=label, remedy=nearest(shorten(label), names)
             ) from None

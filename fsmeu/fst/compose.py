@@ -24,7 +24,7 @@ def guard_size(where: str, states: int, limit: int | None = None, least: bool = 
     """Refuses a machine of more states, by an estimate (perhaps the least), than the limit."""
     if states > (most := max_states(limit)):
         must = f"a machine may have at most {most:,} states"
-        raise _too_large(where, must, _estimate(states, least), "Use a smaller n")
+        raise _too_large(where, must, _estimate(states, least), "Use a smaller n", limit)
 
 
 def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = False) -> None:
@@ -54,16 +54,19 @@ def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     if steps > (most := _WALK_STEPS_PER_STATE * max_states(limit)):
         must = f"a walk may take at most {most:,} steps"
         advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given"
-        raise _too_large(where, must, f"about {steps:,}", advice)
+        raise _too_large(where, must, f"about {steps:,}", advice, limit)
 
 
 def _estimate(count: int, least: bool = False) -> str:
     return f"{'at least' if least else 'up to'} {count:,}"
 
 
-def _too_large(where: str, must: str, given: str, advice: str) -> SizeLimitError:
-    """The error of what is too large, which says how to raise the limit."""
-    remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
+def _too_large(
+    where: str, must: str, given: str, advice: str, limit: int | None = None
+) -> SizeLimitError:
+    """The error of what is too large, which says how to raise the limit: where it was set."""
+    place = f"the environment variable {_VARIABLE}" if limit is None else "the argument max_states"
+    remedy = f"{advice}, or raise the limit with {place}"
     return SizeLimitError(where, must, given=given, remedy=remedy)
 
 

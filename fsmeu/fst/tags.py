@@ -82,6 +82,9 @@ GIVE_TAGS = wording(
     "Give ", Argument("types", '["NP", ...]'), " or ", Argument("labels", '["O", "B-NP", ...]')
 )
 
+OTHER_TAGS = "Give sequences of tags, or a model of tags; for samples that are sets of spans, "
+OTHER_TAGS += 'from_samples(samples, scheme="bio")'
+
 
 def tag_labels(types: Iterable[str], scheme: str = "bio") -> tuple[Label, ...]:
     """The tags of a scheme for these chunk types: O, B-X, I-X and so on."""

@@ -13,11 +13,11 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.endings import LOSS
-from fsmeu.errors import InputError, nearest, shorten
+from fsmeu.errors import Argument, InputError, nearest, shorten, wording
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
 from fsmeu.fst.constraint import Constraint
-from fsmeu.fst.tags import GIVE_TAGS, chunk_types, tag_labels
+from fsmeu.fst.tags import GIVE_TAGS, OTHER_TAGS, check_tags, chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.saturation import ages_of, greatest_number, saturated_spec
 from fsmeu.losses.algebra.split import Split, split, swapped_spec
@@ -36,7 +36,7 @@ from fsmeu.losses.language.write import expression_text
 from fsmeu.losses.machine.requirement import reads_length, required_hypotheses
 from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.bind import bind
+from fsmeu.losses.semantics.bind import bind, check_names
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import values_of_pairs
 
@@ -102,8 +102,14 @@ class SpecLoss(Loss):
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels: any where they are open, else its own in this order."""
         if self.labels_open:
-            return self.derived.get(alphabet, lambda: replace(self, labels_given=alphabet))
+            return self.derived.get(alphabet, lambda: self._over(alphabet))
         return self.derived.get(alphabet, lambda: self._reordered(alphabet))
+
+    def _over(self, alphabet: Alphabet) -> SpecLoss:
+        """The same loss over labels of a model or of sequences."""
+        if self.spec.scheme:
+            check_tags(alphabet, self.spec.scheme, f"{self.kind} {self.name}", OTHER_TAGS)
+        return replace(self, labels_given=alphabet)
 
     def over(self, sequences: Iterable[Iterable[object]]) -> SpecLoss:
         """The same loss, over the labels of these sequences where its file leaves them open.
@@ -306,6 +312,7 @@ def bind_loss(
     if alphabet is not None and spec.labels is not None and len(alphabet) != len(spec.labels):
         must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"
         raise InputError(where, must, given=f"{len(alphabet)} labels")
+    check_names(spec, params)
     loss = SpecLoss(spec, dict(params), alphabet)
     if not (spec.scheme and alphabet is None):
         at = loss.bound.at(1)
@@ -318,10 +325,17 @@ def bind_loss(
 
 
 _SUFFIX = f".{LOSS}"
-_OTHER_NAMES = {"exact_match": "zero_one", "iou": "jaccard"}
-_OTHER_NAMES |= dict.fromkeys(("dice", "f1", "fbeta"), "fscore")
-_OTHER_NAMES |= dict.fromkeys(("conlleval", "seqeval"), "chunk_fscore")
-"""What other tools call built-in losses, for hints."""
+_OTHER_NAMES: dict[str, tuple[str, str]] = {
+    "exact_match": ("zero_one", ""),
+    "iou": ("jaccard", ""),
+    "dice": ("fscore", "empty=0"),
+    "f2": ("fscore", "beta=2"),
+    "f0.5": ("fscore", "beta=0.5"),
+    **dict.fromkeys(("f1", "fbeta", "f_beta"), ("fscore", "")),
+    **dict.fromkeys(("matthews_corrcoef", "mcc_score"), ("mcc", "")),
+    **dict.fromkeys(("conlleval", "seqeval"), ("chunk_fscore", "")),
+}
+"""What other tools call built-in losses, with a parameter where it is one of them, for hints."""
 
 
 def grammar_folder() -> Path:
@@ -417,9 +431,12 @@ def _find(name: str | os.PathLike[str], where: str) -> Path:
     except (OSError, RuntimeError, ValueError):
         raise InputError(where, "the file of a loss must be there", given=text) from None
     plain = path.name.removesuffix(_SUFFIX).lower()
-    official = _OTHER_NAMES.get(plain, plain)
+    official, param = _OTHER_NAMES.get(plain, (plain, ""))
     if text.endswith(_SUFFIX) or "/" in text:
         hint = nearest(official, library(), alike=0.9)
         raise InputError(where, "the file of a loss must be there", given=text, remedy=hint)
     hint = nearest(official, library()) or f"There are: {', '.join(library())}"
+    if param:
+        name, _, value = param.partition("=")
+        hint = wording(hint.rstrip("?"), " with ", Argument(name, value, of_loss=True), "?")
     raise InputError(where, f"there is no built-in loss {text!r}", remedy=hint)

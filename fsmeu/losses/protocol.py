@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
+from inspect import signature
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -36,6 +38,8 @@ from fsmeu.losses.semantics.at_length import EVERY_VALUE, LossAtLength, ValueRan
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 SHOWN_NAMES = (
     *("compile", "kind", "labels", "labels_open", "name", "outputs", "params", "requirement"),
     *("scheme", "swapped", "value_range"),
@@ -244,6 +248,37 @@ def encoded(loss: Loss, n: int, z: Iterable[object] | None) -> tuple[Ints | None
     return indices, pair_layers(string_layers(loss.alphabet, indices), any_layers(loss.alphabet, n))
 
 
+def takes_loss(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The function, which says where parameters of a loss belong if it is given some itself."""
+    names = list(signature(function).parameters)
+    at = names.index("loss")
+
+    @wraps(function)
+    def taking(*args: _P.args, **arguments: _P.kwargs) -> _R:
+        others = arguments.keys() - names
+        if others and ("loss" in arguments or len(args) > at):
+            loss = arguments["loss"] if "loss" in arguments else args[at]
+            _refuse_params(loss, {x: arguments[x] for x in others}, function.__name__)
+        return function(*args, **arguments)
+
+    return taking
+
+
+def _refuse_params(loss: Any, others: Mapping[str, Any], where: str) -> None:
+    """Refuses arguments that are parameters of the loss; others are left to Python."""
+    from fsmeu.losses.loss import read_spec  # which makes losses of this kind
+
+    named = isinstance(loss, str | PathLike)
+    spec = read_spec(loss, where) if named else getattr(loss, "spec", None)
+    if spec is None or not (known := [x.name for x in spec.params if x.name in others]):
+        return
+    given = ", ".join(f"{name}={shorten(others[name])}" for name in known)
+    remedy = f"Give fsmeu.load({spec.origin or spec.name!r}, {given}) in the place of the loss"
+    raise InputError(
+        where, "parameters of a loss must be given to load", given=given, remedy=remedy
+    )
+
+
 # -- hypotheses for which a loss is defined --------------------------------------------------------
 
 
@@ -268,13 +303,14 @@ def check_hypothesis(loss: Loss, indices: Ints, where: str) -> None:
     place = None if allowed is None else allowed.refused_at(indices)
     if place is not None:
         must = f"{loss.kind} {loss.name} is defined where {loss.requirement}"
-        given = f"{shorten(loss.alphabet.text(indices))}, which fails at position {place + 1}"
+        given = f"{shorten(loss.alphabet.text(indices))}, which fails at entry {place}"
         raise InputError(where, must, given=given)
 
 
 # -- the value of a pair, of many, and of a corpus -------------------------------------------------
 
 
+@takes_loss
 def evaluate(loss: LossLike, z: Iterable[object], y: Iterable[object]) -> float:
     """The value of a hypothesis z and a reference y of its length (Jansche 2007, Algorithm 3).
 
@@ -285,6 +321,7 @@ def evaluate(loss: LossLike, z: Iterable[object], y: Iterable[object]) -> float:
     return float(known.pair_values(*zip(*pairs, strict=True))[0])
 
 
+@takes_loss
 def evaluate_outputs(loss: LossLike, z: Iterable[object], y: Iterable[object]) -> dict[str, float]:
     """The outputs of one pair of sequences, by name.
 
@@ -297,6 +334,7 @@ def evaluate_outputs(loss: LossLike, z: Iterable[object], y: Iterable[object]) -
     return {name: float(output.pair_values(*tapes)[0]) for name, output in known.outputs.items()}
 
 
+@takes_loss
 def evaluate_many(loss: LossLike, zs: Sequences, ys: Sequences) -> Floats:
     """The value of each pair of sequences, shape (pairs,).
 
@@ -336,6 +374,7 @@ def _encoded(
     return known, pairs
 
 
+@takes_loss
 def evaluate_corpus(loss: LossLike, zs: Sequences, ys: Sequences) -> float:
     """The value of a corpus: counts summed over sentences, the value taken once at the end.
 

@@ -31,7 +31,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, machine_view, refuse_large
 from fsmeu.losses.machine.minimize import minimize
 from fsmeu.losses.machine.view import merged_registers
-from fsmeu.losses.protocol import Loss, LossLike, as_loss, encoded
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, encoded, takes_loss
 from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
@@ -207,6 +207,7 @@ class SummedMachine(Compiled):
         return replace(self, table=table)
 
 
+@takes_loss
 def compile_summed(
     loss: LossLike, n: int, z: Iterable[object] | None = None, max_states: int | None = None
 ) -> SummedMachine:

@@ -63,11 +63,11 @@ def hmm(
     where = "hmm observations"
     symbols = list[int]()
     for k, x in enumerate(listed(observations, where, "must be a sequence of whole numbers")):
-        symbols.append(check_int(where, f"position {k + 1}", plain(x), 0))
+        symbols.append(check_int(where, f"entry {k}", plain(x), 0))
         if symbols[-1] >= output.shape[1]:
             most = output.shape[1] - 1
             must = f"must be from 0 to {most}, as emission has {output.shape[1]} columns"
-            raise InputError(where, must, given=f"{shorten(x)} at position {k + 1}")
+            raise InputError(where, must, given=f"{shorten(x)} at entry {k}")
     steps = max(0, len(symbols) - 1)
     check_arcs("hmm", size + steps * size * size)
     if links.size == 0:
@@ -82,7 +82,7 @@ def hmm(
     pairwise = logarithm(links)
     at = first_impossible(unary, pairwise)
     if at is not None:
-        what = f"symbol {symbols[at]} at position {at + 1} is impossible after those before it"
+        what = f"symbol {symbols[at]} at entry {at} is impossible after those before it"
         raise EmptyError(where, f"must have positive probability, but {what}")
     return _posterior(Potentials(unary, pairwise, alphabet.labels))
 
@@ -116,11 +116,13 @@ def from_logits(
 
     Args:
         logits: scores, shape (n, L); -inf forbids a label. Shape (n,) for one score per position,
-            that of label 1 against label 0.
+            or (n, 1), that of label 1 against label 0.
         labels: the L labels in the order of the columns, 0, ..., L - 1 unless given; or a mapping
             from the number of a column to its label (``id2label``).
     """
     scores = real_array(logits, "logits")
+    if scores.ndim == 2 and scores.shape[1] == 1 and labels is None:
+        scores = scores[:, 0]
     if scores.ndim == 1 and labels is None and scores.size:
         _check_logits(scores[:, None])
         return Bernoulli(np.exp(-np.logaddexp(0.0, -scores)))

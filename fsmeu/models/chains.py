@@ -22,6 +22,10 @@ from fsmeu.twofold import row_sums
 
 _SHARED_ARCS = 1 << 16
 """Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
+_DIVIDE_OR_FLATTEN = (
+    "Divide by the sum; or, where these are probabilities of ones (a row or a map of them), give "
+    "Bernoulli(x.ravel())"
+)
 
 
 class Chain(Parametrized):
@@ -107,7 +111,7 @@ class Bernoulli(_Independent):
     Every layer has two arcs: label 0 with weight 1 - p_i, then label 1 with weight p_i.
 
     Attributes:
-        p: p[i] = P(y_i = 1), shape (n,).
+        p: p[i] = P(y_i = 1), shape (n,); a column (n, 1) or a row (1, n) may be given.
         labels: always (0, 1).
     """
 
@@ -118,9 +122,12 @@ class Bernoulli(_Independent):
 
     def __init__(self, p: ArrayLike) -> None:
         array = probability_array(p, "Bernoulli p")
+        if array.ndim == 2 and 1 in array.shape:
+            array = array.ravel()
         if array.ndim != 1:
             must = "must be one-dimensional, one probability per position"
-            remedy = "For more labels use Independent(probabilities, labels)"
+            remedy = "For more labels use Independent(probabilities, labels); give a map of "
+            remedy += "probabilities of ones flat, as p.ravel(), and reshape the answer"
             raise InputError("Bernoulli p", must, given=f"shape {array.shape}", remedy=remedy)
         checks.check_arcs("Bernoulli", 2 * array.size)
         self._keep(p=array, alphabet=BINARY, labels=BINARY.labels, n=len(array))
@@ -158,7 +165,9 @@ class Independent(_Independent):
     def __init__(self, probabilities: ArrayLike, labels: Sequence[Label] | None = None) -> None:
         array = probability_array(probabilities, "Independent probabilities")
         array = checks.label_rows(array, labels, "Independent", "probabilities")
-        array = check_rows(array, "Independent probabilities", original=probabilities)
+        array = check_rows(
+            array, "Independent probabilities", original=probabilities, remedy=_DIVIDE_OR_FLATTEN
+        )
         alphabet = checks.alphabet_of(labels, array.shape[1], "Independent labels")
         self._keep(probabilities=array, n=len(array), alphabet=alphabet, labels=alphabet.labels)
 
@@ -174,17 +183,20 @@ class Independent(_Independent):
 def as_model(value: ModelLike) -> Model:
     """The model that the value stands for.
 
-    A model stands for itself, a list of probabilities for ``Bernoulli``, a table of probabilities
-    whose rows sum to 1 for ``Independent``.
+    A model stands for itself, a list or a column of probabilities for ``Bernoulli``, a table of
+    probabilities whose rows sum to 1 for ``Independent``.
     """
     if isinstance(value, Model):
         return value
     is_array = type(value) is np.ndarray and value.dtype == np.float64  # needs no look beforehand
     array: Any = value if is_array else checks.real_array(value, "model")
     if array.ndim in (1, 2):
-        return (Bernoulli if array.ndim == 1 else Independent)(value)
+        is_list = array.ndim == 1 or array.shape[1] == 1
+        return (Bernoulli if is_list else Independent)(value)
     must = "must be a label model, a list of probabilities, or a table, one row per position"
-    raise InputError("model", must, given=f"an array of shape {array.shape}")
+    remedy = "Give positions of several axes flat, as x.reshape(-1, x.shape[-1]), and reshape the "
+    remedy += "answer"
+    raise InputError("model", must, given=f"an array of shape {array.shape}", remedy=remedy)
 
 
 def binary_marginals(model: object) -> Floats | None:

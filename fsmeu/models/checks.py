@@ -99,7 +99,13 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
     return np.clip(array, 0.0, 1.0)
 
 
-def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -> Floats:
+def check_rows(
+    array: Floats,
+    where: str,
+    axes: int = 1,
+    original: Any = None,
+    remedy: str = "Divide by the sum",
+) -> Floats:
     """The same probabilities, divided by their sums where these are off 1 by more than rounding.
 
     Sums over the last ``axes`` must be 1 within ``SUM_TOLERANCE``, or within the rounding of as
@@ -123,7 +129,6 @@ def check_rows(array: Floats, where: str, axes: int = 1, original: Any = None) -
         row = f"row {at[0] if len(at) == 1 else at}" if at else "the entries"
         must = f"{row} must sum to 1"
         total = float(sums.reshape(bad.shape)[at])
-        remedy = "Divide by the sum"
         if axes == 1 and array.ndim > 1 and (abs(array.sum(axis=-2) - 1.0) <= tolerance).all():
             remedy = "The columns sum to 1: exchange rows and columns, as x.T or swapaxes(-1, -2)"
         raise InputError(where, must, given=f"a sum of {total!r}", remedy=remedy)

@@ -124,9 +124,9 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
         raise InputError(where, must, given=sequences)
     result: list[list[object]] = []
     for number, row in enumerate(listed(sequences, where, must, rows=True)):
-        result.append(listed(row, where, f"sequence {number + 1} must be a sequence of labels"))
+        result.append(listed(row, where, f"entry {number} must be a sequence of labels"))
         if len(result[-1]) != len(result[0]):
-            got = f"lengths {len(result[0])} (sequence 1) and {len(result[-1])} ({number + 1})"
+            got = f"lengths {len(result[0])} at entry 0 and {len(result[-1])} at entry {number}"
             raise InputError(where, "all sequences must have the same length", given=got)
     if not result:
         raise EmptyError(where, "must list at least one sequence", given="an empty list")

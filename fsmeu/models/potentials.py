@@ -86,7 +86,7 @@ class Potentials(Chain):
         self._keep(unary=scores, pairwise=links, labels=alphabet.labels, n=n, alphabet=alphabet)
         at = first_impossible(scores, links)
         if at is not None:
-            what = f"the -inf among them leave no label for position {at + 1}"
+            what = f"the -inf among them leave no label for entry {at}"
             raise EmptyError("potentials", f"must allow some sequence, but {what}")
 
     @property

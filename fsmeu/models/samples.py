@@ -262,6 +262,7 @@ def _sequences(
         if len(one) != n:
             must = f"all samples must have as many labels as the first, {n}"
             remedy = "Answers that are no sequences of one length can be sets: {label, ...}"
+            remedy = _cure_of_spans(lists) or remedy
             raise InputError(_at(where, k), must, given=f"a length of {len(one)}", remedy=remedy)
     check_arcs(where, len(lists) * n)
     flat = list(chain.from_iterable(lists))
@@ -327,12 +328,20 @@ def _types_of(tags: Iterable[Label]) -> list[str]:
 def _refuse_labels(lists: Sequence[Sequence[Any]], where: str) -> NoReturn:
     """Refuses the first label that is no int or text."""
     must = "each label must be an int or a text that is not empty"
-    remedy = "Labels of other types can be those of sets: {label, ...}"
+    remedy = _cure_of_spans(lists) or "Labels of other types can be those of sets: {label, ...}"
     for k, one in enumerate(lists):
         for label in map(plain_label, one):
             if not isinstance(label, int | str) or label == "":
                 raise InputError(_at(where, k), must, given=repr(label), remedy=remedy)
     raise InputError(where, must, remedy=remedy)
+
+
+def _cure_of_spans(lists: Sequence[Sequence[Any]]) -> str:
+    """What to give in the place of lists of spans, (start, end, type); "" for other lists."""
+    entries = chain.from_iterable(lists)
+    if not any(isinstance(entry, tuple | list) and len(entry) == 3 for entry in entries):
+        return ""
+    return "Give sets of spans: [{tuple(span) for span in sample} for sample in samples]"
 
 
 def _refuse_tags(lists: Sequence[Sequence[Any]], where: str, scheme: str) -> NoReturn:
@@ -349,6 +358,8 @@ def _refuse_tags(lists: Sequence[Sequence[Any]], where: str, scheme: str) -> NoR
 
 def _refuse_outside(lists: Sequence[Sequence[Any]], where: str, alphabet: Alphabet) -> NoReturn:
     """Refuses the first label that is not in the alphabet."""
+    if _cure_of_spans(lists):
+        _refuse_labels(lists, where)
     for k, one in enumerate(lists):
         alphabet.encode(one, _at(where, k))
     raise InputError(where, f"labels must be some of {shorten(alphabet.labels)}")

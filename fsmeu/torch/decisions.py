@@ -14,7 +14,7 @@ from fsmeu.errors import InputError, LossFileError, check_bool
 from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.losses.algebra.count_ratio import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
-from fsmeu.losses.protocol import Loss, LossLike, as_loss
+from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
 from fsmeu.models import Independent, Model, from_potentials
 from fsmeu.torch import inputs
 from fsmeu.torch.rows import Decisions, RowRule, decide_rows
@@ -25,6 +25,7 @@ _WHERE = "fsmeu.torch.decode"
 _LEFT_OUT = 1e-14
 
 
+@takes_loss
 def decode(
     loss: LossLike,
     emissions: Tensor,

@@ -64,7 +64,7 @@ def test_failing_examples_are_told_one_by_one(check):
         f"FAILS line 7: 01 00 = {1 / 3!r} with k = 3; the file says 1.0",
         "ok    line 8",
         "FAILS line 9: 01 002, because:",
-        "label 3 must be one of 0, 1",
+        "entry 2 must be one of 0, 1",
         "same length",
         "division by zero",
         "2 of 6 examples hold.",

@@ -75,10 +75,10 @@ fsmeu
   evaluate fscore 01 =>
   evaluate fscore 01 01 --jsn =>
   evaluate fscore ONES ONES --steps => 10,000 labels | 100,000
-  evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2
+  evaluate fscore 012 011 => hypothesis z | entry 2 | 0, 1 | 2
   evaluate fscore 011 01 => same length | 3 and 2
   evaluate hamming B-VP O --types NP => B-VP | 'B-NP'
-  evaluate fscore -- 01 --debug => reference y | label 1
+  evaluate fscore -- 01 --debug => reference y | entry 0
   searn train =>
   check --sizes fscore --n -1 =>
   check fscore --n 0 => 1 to 200

@@ -250,6 +250,12 @@ def test_overlapping_spans_are_labels_of_a_set():
     assert fsmeu.consensus([nested, nested, {(0, 5, "ORG")}], "fscore") == nested
 
 
+def test_sets_of_spans_without_a_scheme_are_told_of_it():
+    model = fsmeu.models.from_samples([{(0, 2, "NP")}, {(3, 4, "NP")}])
+    with pytest.raises(fsmeu.InputError, match=r'Got 0.*from_samples\(samples, scheme="bio"\)'):
+        fsmeu.decode("chunk_fscore", model)
+
+
 # -- refusals --------------------------------------------------------------------------------------
 
 NP = fsmeu.load("chunk_fscore", types=["NP"])
@@ -258,7 +264,7 @@ REFUSALS = {
     "text": ("0110", "fscore", "must be a list of label sequences"),
     "nothing": ([], "fscore", "at least one sample"),
     "kinds": ([{1}, [1]], "fscore", "samples[1]: all samples must be sequences"),
-    "outside": ([[0, 1], [0, 2]], "fscore", "samples[1]: label 2 must be one of 0, 1"),
+    "outside": ([[0, 1], [0, 2]], "fscore", "samples[1]: entry 1 must be one of 0, 1"),
     "overlap": ([{(0, 2, "A"), (1, 3, "B")}], "chunk_fscore", "spans must not overlap"),
     "no span": ([set(), {"a"}], "chunk_fscore", "samples[1]: each span must be (start, end, type)"),
     "no width": ([{(2, 2, "A")}], "chunk_fscore", "the position after its last"),
@@ -275,7 +281,10 @@ REFUSALS = {
     "list in list": ([["a"], [["b"]]], "hamming", "samples[1]: each label must be"),
     "fixed labels": ([{"a"}], fsmeu.load("hamming", labels="xyz"), "one over 0 and 1"),
     "other type": ([{(0, 1, "NP")}, {(0, 1, "PP")}], NP, "samples[1]: the type of (0, 1, 'PP')"),
-    "other tag": ([["O", "B-PP"]], NP, "samples[0]: label 2 must be one of O, B-NP, I-NP"),
+    "other tag": ([["O", "B-PP"]], NP, "samples[0]: entry 1 must be one of O, B-NP, I-NP"),
+    "lists of spans": ([[(0, 2, "A")], []], "chunk_fscore", "[{tuple(span) for span in sample}"),
+    "lists for labels": ([[(0, 2, "A")]] * 2, "fscore", "Give sets of spans: [{tuple(span)"),
+    "lists of lists": ([[[0, 2, "A"]]], "chunk_fscore", "Give sets of spans: [{tuple(span)"),
     "far end": ([{(0, 10**9, "NP")}], "chunk_fscore", "FSMEU_MAX_ARCS"),
 }
 

@@ -197,7 +197,7 @@ def test_other_hypotheses_are_refused(ask):
 
 def test_the_position_that_fails_is_named():
     loss = fsmeu.load("event_fscore", tolerance=1)
-    with pytest.raises(InputError, match="0101, which fails at position 4"):
+    with pytest.raises(InputError, match="0101, which fails at entry 3"):
         loss(BAD, BAD)
 
 

@@ -42,7 +42,7 @@ NAMES = {
 TABLE = """
 InputError: same length. Got lengths 2 and 1
     expect(F1, "01", [0.5]) |
-InputError: hypothesis z: label 2 must be one of 0, 1
+InputError: hypothesis z: entry 1 must be one of 0, 1
     expect(F1, "02", [0.5, 0.5]) |
 InputError: z must be a label sequence or a model
     expect(F1, None, [0.5]) | expect(F1, 3, [0.5]) |

@@ -92,7 +92,7 @@ def test_a_hypothesis_among_others_is_coloured():
     assert fsmeu.draw(dead_end, z="x", y="x").route == Route(
         frozenset({0, 1}), frozenset({0}), (1,)
     )
-    with pytest.raises(InputError, match="an arc for label 1 at position 2"):
+    with pytest.raises(InputError, match="an arc for label 1 at entry 1"):
         fsmeu.draw(hypotheses_composition(F1, P[:3], "1 0 ."), z="111")
 
 
@@ -181,7 +181,7 @@ def test_wide_characters_keep_their_columns():
         ({"n": 2, "z": "101"}, "the same length"),
         ({"z": "10", "y": "1"}, "the same length"),
         ({"n": 2, "y": "11"}, "hypothesis z must be given"),
-        ({"z": "12"}, "label 2 must be one of 0, 1"),
+        ({"z": "12"}, "entry 1 must be one of 0, 1"),
         ({"model": [0.5]}, "the hypothesis z must be given"),
         ({"n": 3, "z": "1", "model": [0.5]}, "n must be that of the model"),
         ({"n": 2, "limit": 0}, "limit must be"),
@@ -207,7 +207,7 @@ def test_bad_arguments_are_refused(arguments, message):
 
 def test_a_path_that_a_composition_does_not_have_is_refused():
     composed = fsmeu.compose(F1, "00", [0.5, 0.5])
-    with pytest.raises(FsmeuError, match="an arc for the pair 1:1 at position 1"):
+    with pytest.raises(FsmeuError, match="an arc for the pair 1:1 at entry 0"):
         fsmeu.draw(composed, z="10", y="11")
 
 

@@ -74,11 +74,21 @@ def test_no_probability_makes_a_nan(name, rows, data):
 
 def test_limit_of_states_can_be_set():
     loss = fsmeu.load("fscore")
-    with pytest.raises(SizeLimitError, match="at most 50 states"):
+    with pytest.raises(SizeLimitError, match=r"at most 50 states.*the argument max_states"):
         loss.compile(10, max_states=50)
     with pytest.raises(SizeLimitError, match="at most 50 states"):
         fsmeu.compose(loss, "10" * 5, [0.5] * 10, max_states=50)
     assert loss.compile(10).states > 50
+
+
+def test_a_limit_that_no_argument_sets_is_not_said_to_be_one(monkeypatch):
+    """``decode`` has no ``max_states``."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", "50")
+    with pytest.raises(SizeLimitError, match="variable FSMEU_MAX_STATES") as caught:
+        fsmeu.decode(
+            "fscore", fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5]] * 2, n=30), method="counting"
+        )
+    assert "max_states" not in str(caught.value)
 
 
 # -- losses in Python ----------------------------------------------------------------------------

@@ -91,6 +91,24 @@ def test_what_is_no_loss_is_said(asked, name):
     assert name == "pk" or "load:" not in str(caught.value)  # the function that was called
 
 
+TAKING_NO_PARAMS = {
+    *("check", "draw", "explore", "CostOracle"),
+    *("plot_calibration", "plot_hypotheses", "plot_threshold"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(TAKING.keys() - TAKING_NO_PARAMS))
+def test_parameters_of_a_loss_are_those_of_load(name):
+    function = getattr(fsmeu, name)
+    words = f"{name}: parameters of a loss must be given to load. Got beta=2 instead. "
+    words += "Give fsmeu.load('fscore', beta=2) in the place of the loss"
+    for loss in ("fscore", fsmeu.load("fscore")):
+        with pytest.raises(InputError, match=re.escape(words)):
+            function(loss, [Z], [P], beta=2)
+    with pytest.raises(TypeError, match="gamma"):
+        function("fscore", [Z], [P], gamma=2)
+
+
 @pytest.mark.parametrize("ask", [ask for name, ask in TAKING.items() if name != "draw"])
 @pytest.mark.parametrize("thing", [None, 3, ["fscore"], b"fscore"])
 def test_other_things_are_refused(ask, thing):

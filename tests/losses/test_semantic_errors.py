@@ -275,7 +275,13 @@ F1 = fsmeu.load("fscore")
         ),
         *(
             (lambda name=name: fsmeu.load(name), f"Did you mean '{meant}'")
-            for name, meant in {"fsocre": "fscore", "f1": "fscore", "F1": "fscore"}.items()
+            for name, meant in {"fsocre": "fscore", "F1": "fscore", "IoU": "jaccard"}.items()
+        ),
+        (lambda: fsmeu.load("f2"), "Did you mean 'fscore' with beta=2?"),
+        (lambda: fsmeu.load("dice"), "Did you mean 'fscore' with empty=0?"),
+        (
+            lambda: fsmeu.load("chunk_fscore", b=0.5),
+            "beta, alpha, empty. Got 'b' instead. Did you mean 'beta'?",
         ),
         (lambda: fsmeu.load("hammming"), "Did you mean 'hamming'"),
         (lambda: fsmeu.load("seqeval"), "Did you mean 'chunk_fscore'"),
@@ -288,12 +294,12 @@ F1 = fsmeu.load("fscore")
             for text in (None, 3, b"loss f value 1")
         ),
         (lambda: F1("01", "011"), "same length. Got lengths 2 and 3"),
-        (lambda: F1("02", "01"), "hypothesis z: label 2 must be one of 0, 1. Got 2"),
-        (lambda: F1("01", [0, "x"]), "reference y: label 2 must be one of 0, 1. Got x"),
+        (lambda: F1("02", "01"), "hypothesis z: entry 1 must be one of 0, 1. Got 2"),
+        (lambda: F1("01", [0, "x"]), "reference y: entry 1 must be one of 0, 1. Got x"),
         (lambda: F1(None, "01"), "hypothesis z: must be a sequence of labels"),
         (lambda: F1("01", 5), "reference y: must be a sequence of labels"),
-        (lambda: F1([[0, 1]], [0]), "hypothesis z: label 1"),
-        (lambda: F1([0.5], [0]), "hypothesis z: label 1"),
+        (lambda: F1([[0, 1]], [0]), "hypothesis z: entry 0"),
+        (lambda: F1([0.5], [0]), "hypothesis z: entry 0"),
     ],
 )
 def test_fault_of_names_and_labels(ask, message):

@@ -8,6 +8,7 @@ from fsmeu import errors
 from fsmeu import models as m
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.models import base
+from fsmeu.models.chains import as_model
 from fsmeu.searn import CostOracle
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
@@ -21,7 +22,9 @@ def wide(number, *shape):
 TABLE = """
 Bernoulli([0.5, NAN]) => Bernoulli p ; entry 1 ; nan
 Bernoulli("0.5") | Bernoulli([1j]) => Bernoulli p ; real
-Bernoulli(HALF) => one-dimensional ; Independent
+Bernoulli(HALF) => one-dimensional ; Independent ; p.ravel()
+as_model([[0.4, 0.3, 0.1]]) | as_model([[0.4, 0.3], [0.1, 0.9]]) => row 0 ; Bernoulli(x.ravel())
+as_model(np.zeros((4, 5, 2))) => x.reshape(-1, x.shape[-1])
 Independent([0.5, 0.5]) => (n, L) ; (2,)
 Independent(np.zeros((2, 0))) | from_potentials([1, 2], HALF) => (n, L)
 Independent([[1, 0], [0.5, 0.4]]) => row 1 ; 0.9
@@ -50,12 +53,12 @@ from_potentials(np.zeros((4, 2)), np.zeros((4, 2, 2))) => (2, 2) ; (3, 2, 2) ; (
 from_potentials([[INF, 0]], HALF) => unary ; inf
 from_potentials([[1e305, 0]], HALF) => 1e+300
 hmm([1, 0], HALF, HALF, [0, 2]) => from 0 to 1 ; 2
-hmm([1, 0], HALF, HALF, [0, 0.5]) => position 2 ; 0.5
+hmm([1, 0], HALF, HALF, [0, 0.5]) => entry 1 ; 0.5
 hmm([1, 0], HALF, HALF, 3) => observations
 hmm([1, 0], HALF, [[1.0]], [0]) => emission ; (2, 1)
 hmm([0.5, 0.5], HALF, [*TURNED, [0.0, 0.0]], [0, 1]) => TURN
 hmm([1, 0], [1.0], HALF, [0]) => transition
-NBest(["01", "011"], [1, 1]) => lengths 2 ; 3
+NBest(["01", "011"], [1, 1]) => lengths 2 at entry 0 and 3 at entry 1
 NBest(["01"], [1, 1]) => 1 weights ; (2,)
 NBest(["01", "10"], [1, -1]) => -1.0 at entry 1
 NBest(["01", "10"], [-0.5, -1.2]) => at least 0 ; exponentiate ; np.exp ; log=True
@@ -93,10 +96,10 @@ tempered(Mixture([EVEN] * 2, [0.5, 0.5]), 2.0) => no two paths
 tempered(EVEN, 0) | tempered(EVEN, -1) | tempered(EVEN, INF) => temperature
 tempered(EVEN, NAN) | tempered(EVEN, "hot") | tempered(EVEN, [1.0]) => temperature
 EmptyError
-from_potentials(np.zeros((3, 2)), np.array([HALF, np.full((2, 2), -INF)])) => position 3
-from_potentials([[-INF, -INF], [0, 0]], HALF) => position 1
-from_potentials([[0, -INF], [-INF, 0]], [[0, -INF], [0, 0]]) => position 2
-hmm([1, 0], [[1, 0], [0, 1]], [[1, 0], [0, 1]], [0, 0, 1, 0]) => symbol 1 ; position 3
+from_potentials(np.zeros((3, 2)), np.array([HALF, np.full((2, 2), -INF)])) => entry 2
+from_potentials([[-INF, -INF], [0, 0]], HALF) => entry 0
+from_potentials([[0, -INF], [-INF, 0]], [[0, -INF], [0, 0]]) => entry 1
+hmm([1, 0], [[1, 0], [0, 1]], [[1, 0], [0, 1]], [0, 0, 1, 0]) => symbol 1 ; entry 2
 NBest([], []) => at least one sequence
 NBest(["01"], [0]) | NBest(["01"], [-INF], log=True) => positive
 Mixture([], []) => at least one model
@@ -112,6 +115,7 @@ SAID = {
 }
 NAMES = {
     **{name: getattr(m, name) for name in m.__all__},
+    "as_model": as_model,
     "base": base,
     "np": np,
     "calibrate": fsmeu.calibrate,

@@ -156,3 +156,27 @@ def test_weights_are_those_that_are_exported():
     chain = models.Markov(rows_off(rng, 2), rows_off(rng, 2, 2), n=3)
     assert (chain.arc_weights().arcs[0][:2] == chain.initial).all()
     assert (chain.arc_weights().arcs[0][2:6] == chain.transition.ravel()).all()
+
+
+@pytest.mark.parametrize("kind", ["decode", "decode_many", "Bernoulli", "a row", "from_logits"])
+def test_columns_of_probabilities_are_those_of_ones(kind):
+    """As predict_proba(X)[:, [1]], or a frame of one column, has them."""
+    column = np.float32([[0.9], [1.0], [0.3]])
+    logits = np.log([[0.9], [0.5], [0.3]]) - np.log([[0.1], [0.5], [0.7]])
+    found, p = {
+        "decode": lambda: (fsmeu.decode("fscore", column), column),
+        "decode_many": lambda: (fsmeu.decode_many("fscore", [column])[0], column),
+        "Bernoulli": lambda: (fsmeu.decode("fscore", models.Bernoulli(column)), column),
+        "a row": lambda: (fsmeu.decode("fscore", models.Bernoulli(column.T)), column),
+        "from_logits": lambda: (
+            fsmeu.decode("fscore", models.from_logits(logits)),
+            [0.9, 0.5, 0.3],
+        ),
+    }[kind]()
+    wanted = fsmeu.decode("fscore", models.Bernoulli(np.ravel(p)))
+    assert found.labels == wanted.labels
+    assert found.value == pytest.approx(wanted.value, rel=1e-14)
+
+
+def test_a_column_of_certain_ones_is_no_table_of_one_label():
+    assert fsmeu.decode("fscore", np.ones((3, 1))).labels == [1, 1, 1]

@@ -126,7 +126,7 @@ MASK = torch.tensor([[True] * 3, [True, True, False]])
 def test_probabilities_are_asked_for_and_decided(loss, of_each):
     loss = fsmeu.load(loss, labels=(0, 1))
     given = torch.stack([1 - P, P], 2) if of_each else P
-    with pytest.raises(fsmeu.InputError, match="scores before a softmax.*probabilities=True"):
+    with pytest.raises(fsmeu.InputError, match=r"scores before a softmax.*probabilities=True"):
         decode(loss, given, MASK)
     found = decode(loss, given, MASK, probabilities=True)
     for row, size in enumerate((3, 2)):
@@ -135,5 +135,5 @@ def test_probabilities_are_asked_for_and_decided(loss, of_each):
         assert found.labels[row, :size].tolist() == wanted.labels
     if not of_each:
         assert decode(loss, given, MASK, probabilities=False).labels[0].tolist() == [1, 1, 1]
-    with pytest.raises(fsmeu.InputError, match="from 0 to 1.*sum to 1"):
+    with pytest.raises(fsmeu.InputError, match=r"from 0 to 1.*sum to 1"):
         decode(loss, given - 1, MASK, probabilities=True)

@@ -9,7 +9,7 @@ numbers (it is none of them), and ``kind`` and ``type`` of such are refused when
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,16 +40,20 @@ def give_param(name: str) -> Wording:
     return wording("Give ", Argument(name, "VALUE", of_loss=True))
 
 
-def bind(spec: Spec, alphabet: Alphabet, values: Mapping[str, Any]) -> BoundLoss:
-    """The loss with its labels and parameters filled in, which must suit the file."""
-    where = f"{spec.kind} {spec.name}"
-    if spec.scheme:
-        check_tags(alphabet, spec.scheme, where, GIVE_TAGS)
+def check_names(spec: Spec, values: Iterable[str]) -> None:
+    """Refuses values for what is no parameter of the file."""
     names = [param.name for param in spec.params]
     for name in values:
         if name not in names:
             must = f"its parameters are {', '.join(names)}" if names else "it has no parameters"
+            where = f"{spec.kind} {spec.name}"
             raise InputError(where, must, given=repr(name), remedy=nearest(name, names))
+
+
+def bind(spec: Spec, alphabet: Alphabet, values: Mapping[str, Any]) -> BoundLoss:
+    """The loss with its labels and parameters filled in, which must suit the file."""
+    if spec.scheme:
+        check_tags(alphabet, spec.scheme, f"{spec.kind} {spec.name}", GIVE_TAGS)
     params: dict[str, Any] = {}
     bound = _with_codes(spec, alphabet, params)
     for param in spec.params:
