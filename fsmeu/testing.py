@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from itertools import product
 from typing import Any
 
@@ -54,34 +54,21 @@ def check_model(
     if not isinstance(model, Model):
         raise InputError(where, "a label model is needed, derived from fsmeu.Model")
     layered = check_promises(model, model.layered())
-    if len(model.labels) ** model.n > _MOST_PAIRS:
-        must = f"the model must have at most {_MOST_PAIRS:,} sequences, which are listed"
+    if len(model.labels) ** (2 * model.n) > _MOST_PAIRS:
+        must = f"there must be at most {_MOST_PAIRS:,} pairs of sequences, which are listed"
         given = f"{len(model.labels)} labels and length {model.n}"
         raise InputError(where, must, given=given, remedy="Give a shorter one")
     sequences = list(product(model.labels, repeat=model.n))
     weights, paths = _listed_paths(layered, where)
-    mass = math.fsum(weights.values())
     for y in sequences:
         text = shorten(list(y))
         if probability is not None:
             _agree(where, f"P({text}) by layers", weights[y], probability(y), "by definition")
         _agree(where, f"probability({text})", model.probability(y), weights[y])
         _agree(where, f"log_probability({text})", math.exp(model.log_probability(y)), weights[y])
-    _agree(where, "total_mass()", model.total_mass(), mass)
-    marginals = np.asarray(model.marginals())
-    _same(where, "the shape of marginals()", marginals.shape, (model.n, len(model.labels)))
-    for i, k in np.ndindex(marginals.shape):
-        truth = math.fsum(w for y, w in weights.items() if y[i] == model.labels[k]) / mass
-        _agree(where, f"marginals()[{i}, {k}]", float(marginals[i, k]), truth)
+    _check_queries(where, model, weights)
     single = max(paths.values(), default=0) <= 1
     _same(where, "is_unambiguous", model.is_unambiguous, single)
-    best = [p for _, p in model.most_probable(3)]
-    truths = sorted((w for w in weights.values() if w > 0), reverse=True)[:3]
-    _same(where, "the length of most_probable(3)", len(best), len(truths))
-    for k, (found, truth) in enumerate(zip(best, truths, strict=True)):
-        _agree(where, f"the probability of most_probable(3)[{k}]", found, truth)
-    for row in np.array(model.sample(8, seed=0), dtype=object).reshape(8, model.n):
-        _same(where, f"probability({list(row)}) > 0, of a sample,", weights[tuple(row)] > 0, True)
     _same(where, "structure, asked again,", model.structure, model.structure)
     again = from_json(model.to_json())
     for y in sequences:
@@ -89,6 +76,24 @@ def check_model(
             where, f"probability({shorten(list(y))}) from JSON", again.probability(y), weights[y]
         )
     _check_values(where, function_loss(_Mistakes(), model.labels), model, weights)
+
+
+def _check_queries(where: str, model: Model, weights: Mapping[tuple[Any, ...], float]) -> None:
+    """Compares sums over sequences, the best of them, and samples with the weights of sequences."""
+    mass = math.fsum(weights.values())
+    _agree(where, "total_mass()", model.total_mass(), mass)
+    marginals = np.asarray(model.marginals())
+    _same(where, "the shape of marginals()", marginals.shape, (model.n, len(model.labels)))
+    for i, k in np.ndindex(marginals.shape):
+        truth = math.fsum(w for y, w in weights.items() if y[i] == model.labels[k]) / mass
+        _agree(where, f"marginals()[{i}, {k}]", float(marginals[i, k]), truth)
+    best = [p for _, p in model.most_probable(3)]
+    truths = sorted((w for w in weights.values() if w > 0), reverse=True)[:3]
+    _same(where, "the length of most_probable(3)", len(best), len(truths))
+    for k, (found, truth) in enumerate(zip(best, truths, strict=True)):
+        _agree(where, f"the probability of most_probable(3)[{k}]", found, truth)
+    for row in np.array(model.sample(8, seed=0), dtype=object).reshape(8, model.n):
+        _same(where, f"probability({list(row)}) > 0, of a sample,", weights[tuple(row)] > 0, True)
 
 
 class _Mistakes:
@@ -198,7 +203,8 @@ def _check_function(where: str, loss: FunctionLoss, n: int) -> None:
 
 def _state(where: str, name: str, method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """The state that a method returns: it can be hashed, and is the same when asked again."""
-    state, again = method(*arguments), method(*arguments)
+    state = method(*arguments)
+    again = method(*arguments)
     try:
         hash(state)
     except TypeError:

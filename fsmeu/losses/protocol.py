@@ -273,7 +273,8 @@ def _refuse_params(loss: Any, others: Mapping[str, Any], where: str) -> None:
     if spec is None or not (known := [x.name for x in spec.params if x.name in others]):
         return
     given = ", ".join(f"{name}={shorten(others[name])}" for name in known)
-    remedy = f"Give fsmeu.load({spec.origin or spec.name!r}, {given}) in the place of the loss"
+    call = "loads(text" if spec.origin == "<text>" else f"load({spec.origin!r}"
+    remedy = f"Give fsmeu.{call}, {given}) in the place of the loss"
     raise InputError(
         where, "parameters of a loss must be given to load", given=given, remedy=remedy
     )

@@ -275,9 +275,11 @@ def _check_column(
     where: str, column: Any, layer: Layer | None = None, limit: int | None = None
 ) -> None:
     """Refuses a column of a layer that has another length than its sources, or bad entries."""
-    kinds, must = "iu", f"must be an array of whole numbers from 0 to {(limit or 0) - 1}"
+    kinds = "iu"
+    must = f"must be an array of whole numbers from 0 to {(limit or 0) - 1}"
     if limit is None:
-        kinds, must = "fiu", "must be an array of finite numbers, at least 0"
+        kinds = "fiu"
+        must = "must be an array of finite numbers, at least 0"
     if not isinstance(column, np.ndarray) or column.ndim != 1 or column.dtype.kind not in kinds:
         raise InputError(where, must, given=column)
     if layer is not None and len(column) != len(layer.source):

@@ -105,6 +105,9 @@ def test_parameters_of_a_loss_are_those_of_load(name):
     for loss in ("fscore", fsmeu.load("fscore")):
         with pytest.raises(InputError, match=re.escape(words)):
             function(loss, [Z], [P], beta=2)
+    own = fsmeu.loads(fsmeu.load("fscore").spec.source)
+    with pytest.raises(InputError, match=r"Give fsmeu\.loads\(text, beta=2\)"):
+        function(own, [Z], [P], beta=2)
     with pytest.raises(TypeError, match="gamma"):
         function("fscore", [Z], [P], gamma=2)
 

@@ -262,7 +262,7 @@ def overridden(name, answer):
             r"probability\(\['a', 'a', 'a'\]\) must be 0\.32",
         ),
         (overridden("structure", property(lambda self: object())), "structure, asked again,"),
-        (Sticky(0.8, 17), "at most 65,536 sequences"),
+        (Sticky(0.8, 9), "at most 65,536 pairs of sequences"),
         ("ab", "a label model is needed"),
     ],
 )
