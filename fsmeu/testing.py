@@ -249,7 +249,7 @@ def _check_values(where: str, loss: Loss, model: Model, weights: dict[Any, float
             loss.check_range(n, values)
         except FsmeuError as error:
             raise error.within(where) from None
-        others = loss.swapped.pair_values(encoded, every)
+        others = values if loss.requirement else loss.swapped.pair_values(encoded, every)
         for y, value, other in zip(sequences, values, others, strict=True):
             pair = f"{shorten(list(z))} and {shorten(list(y))}"
             _agree(where, f"swapped, for {pair},", other, value, "by the loss itself")

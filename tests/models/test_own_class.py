@@ -278,7 +278,7 @@ def test_the_definition_of_a_model_is_compared():
 
 @pytest.mark.parametrize(
     "loss",
-    [Mistakes(), "fscore", "hamming", fsmeu.load("zero_one", labels="ab"), fsmeu.load("pk", k=2)],
+    [Mistakes(), "fscore", "hamming", fsmeu.load("zero_one", labels="ab"), "event_fscore"],
 )
 def test_losses_that_are_right_pass(loss):
     check_loss(loss, n=2)
