@@ -75,6 +75,25 @@ def test_registers_of_outputs_alone_do_not_burden_the_value():
     assert with_output.compile(3).states == plain.compile(3).states
 
 
+@pytest.mark.parametrize("beside", ["output o = a", "require a <= n"])
+@pytest.mark.parametrize("shared", ["memory m of {} last 1", "age m since {} == 1 up to 2"])
+def test_what_an_output_and_a_count_that_nobody_reads_share(beside, shared):
+    """The file means what it means without that count."""
+    tape = "z" if beside.startswith("require") else "y"
+    reads = "old m[0]" if shared.startswith("memory") else "old m"
+    unread = f"count b when y == {reads} and z == 1"
+    lines = [shared.format(tape), f"count a when z == {reads}", "count c when z != y"]
+    files = ["\n".join([*lines[:2], *more, lines[2]]) for more in ([], [unread])]
+    short, full = (fsmeu.loads(f"loss f labels 0 1\n{file}\nvalue c\n{beside}") for file in files)
+    model = Markov([0.3, 0.7], [[0.8, 0.2], [0.4, 0.6]], n=4)
+    for z in ("0110", "1000"):
+        found, known = (fsmeu.expect(loss, z, model) for loss in (full, short))
+        assert full(z, "0100") == short(z, "0100") == sum(a != b for a, b in zip(z, "0100"))
+        assert found.value == pytest.approx(known.value, rel=1e-12)
+        assert found.outputs == pytest.approx(known.outputs, rel=1e-12)
+    assert fsmeu.decode(full, model).value == pytest.approx(fsmeu.decode(short, model).value)
+
+
 def test_outputs_of_pairs():
     f1, hamming = fsmeu.load("fscore"), fsmeu.load("hamming")
     straight = fsmeu.evaluate_outputs(f1, "0110", "0100")

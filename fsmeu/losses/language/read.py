@@ -105,7 +105,9 @@ class _Reader(expressions.Expressions):
         beside: list[Expr] = [output.value for output in self.outputs]
         if REQUIRE in self.single:
             beside.append(ast.Name(REQUIRE))
-        left_out = needed_registers(registers, beside) - needed_registers(registers, [value])
+        needed_beside = needed_registers(registers, beside)
+        unread = [ast.Name(r.name) for r in registers if r.name not in needed_beside]
+        left_out = needed_beside - needed_registers(registers, [value, *unread])
         spec = Spec(
             name=name,
             kind=kind,
