@@ -88,7 +88,11 @@ def test_what_an_output_and_a_count_that_nobody_reads_share(beside, shared):
     model = Markov([0.3, 0.7], [[0.8, 0.2], [0.4, 0.6]], n=4)
     for z in ("0110", "1000"):
         found, known = (fsmeu.expect(loss, z, model) for loss in (full, short))
-        assert full(z, "0100") == short(z, "0100") == sum(a != b for a, b in zip(z, "0100"))
+        assert (
+            full(z, "0100")
+            == short(z, "0100")
+            == sum(a != b for a, b in zip(z, "0100", strict=True))
+        )
         assert found.value == pytest.approx(known.value, rel=1e-12)
         assert found.outputs == pytest.approx(known.outputs, rel=1e-12)
     assert fsmeu.decode(full, model).value == pytest.approx(fsmeu.decode(short, model).value)
