@@ -1,8 +1,10 @@
 """The house keeps its floors: imports go downwards, only fst/ touches pynini, files stay small."""
 
 import ast
+import re
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,20 @@ def test_modules_import_from_floors_below():
         name = ".".join(part for part in parts if part != "__init__")
         found[name] = violations(name, file.read_text(encoding="utf-8"))
     assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+def test_what_is_imported_is_required():
+    """Packages that another one brings along are named as well."""
+    imported = set()
+    for file in (ROOT / "fsmeu").rglob("*.py"):
+        names = imported_modules(ast.parse(file.read_text(encoding="utf-8")), False)
+        imported |= {name.split(".")[0] for name in names}
+    imported -= {*sys.stdlib_module_names, "fsmeu", *ENGINE}
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    required = {name.lower() for name in re.findall(r'"([\w-]+)[<>=]=', text)}
+    packages = packages_distributions()
+    missing = {x for x in imported & packages.keys() if packages[x][0].lower() not in required}
+    assert missing == set()
 
 
 def test_files_are_short():

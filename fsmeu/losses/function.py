@@ -77,9 +77,6 @@ class _FunctionAutomaton(LossAutomaton):
             self.steps[key] = self._number(self.function.step(self.states[code], *pair))
         return self.steps[key]
 
-    def contexts(self) -> list[Hashable]:
-        return [()] * self.n if self.z is None else self.z.tolist()
-
     def advance(self, i: int, codes: Ints, symbols: Ints | None = None) -> tuple[Ints, None]:
         size = len(self.alphabet)
         read = range(self.symbols) if symbols is None else symbols.tolist()

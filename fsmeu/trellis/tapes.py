@@ -95,7 +95,8 @@ class Tape:
         self._counter = names.index(part.counter) if part.counter is not None else None
         self.terms = len(terms)
         self.start = self._view.start
-        self.contexts = self._view.contexts()  # what steps of each position depend on beside states
+        cells = self._view.context_cells(zeros[None, :], self._view.track)[0].tolist()
+        self.contexts = list(map(tuple, cells))  # what steps of each position read beside states
         self._ages = [r.name for r in self._view.carried if r.name in ages]
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
         self._last_codes: dict[Hashable, Ints] = {}

@@ -45,10 +45,6 @@ class LossAutomaton:
     memo: dict[Hashable, Any]  # the cache of engines between walks of one loss at one length
     track: Mapping[str, Floats]  # registers that read z alone, (1, n + 1) by name
 
-    def contexts(self) -> list[Hashable]:
-        """For each position, what makes its step differ from the step at another position."""
-        raise NotImplementedError
-
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
     ) -> tuple[Ints, Floats | None]:
@@ -152,13 +148,6 @@ class SpecAutomaton(LossAutomaton):
             start = np.array(starts[register.name])
             raise domains.left_domain(spec, register, start, self.space_of)
         self.start = int(code)
-
-    def contexts(self) -> list[Hashable]:
-        """For each position the numbers that its step looks at: i, z, registers that read z."""
-        if self.quotient is not None:
-            return list(range(self.n))
-        z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
-        return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
 
     def tracks(self, z: Ints) -> Mapping[str, Floats]:
         """The registers that read z alone, for rows of z (rows, n), (rows, n + 1) by name."""
