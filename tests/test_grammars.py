@@ -2,11 +2,13 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import fsmeu
 from fsmeu.checking.examples import run_examples
 from fsmeu.losses.loss import read_spec
+from tests import shelf
 
 LOSSES = fsmeu.library()
 
@@ -20,6 +22,18 @@ def test_file_says_what_it_is(name):
     assert re.search(r"^labels\s", spec.source, re.MULTILINE)
     unbounded = [p for p in spec.params if p.type == "table" or p.low is None or p.high is None]
     assert spec.range is not None or unbounded
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_loss_of_sweeps_over_all_takes_two_values(name):
+    """One that is the same for all pairs would pass whatever it was compared with."""
+    rng = np.random.default_rng(0)
+    for size in (2, 3):
+        loss = shelf.load(name, size)
+        z, y = rng.integers(0, len(loss.labels), (2, 50, 4))
+        allowed = loss.allowed(4)
+        keep = [allowed is None or allowed.accepts(row) for row in z]
+        assert len(set(loss.pair_values(z[keep], y[keep]).tolist())) > 1
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -55,7 +55,7 @@ def run_examples(
     """
     common = dict(params or {})
     results = []
-    chosen: Any = labels_of_examples(spec) if labels is None else labels
+    used = labels_of_examples(spec)
     for example in spec.examples:
         expected = None
         value = None
@@ -64,7 +64,9 @@ def run_examples(
         try:
             for name, expr in example.bindings:
                 bindings[name] = constant(expr, common | bindings, spec)
-            loss = bind_loss(spec, common | bindings, chosen)
+            loss = bind_loss(spec, common | bindings, labels)
+            if loss.labels_open and (among := loss.labels_among([used])) is not None:
+                loss = loss.with_labels(Alphabet(among))
             texts = ((example.z, "hypothesis z"), (example.y, "reference y"))
             z, y = (loss.alphabet.decode(loss.alphabet.parse(*text)) for text in texts)
             expected = loss.bound.at(len(z)).constant(example.value)
@@ -75,14 +77,14 @@ def run_examples(
     return results
 
 
-def labels_of_examples(spec: Spec) -> tuple[Label, ...] | None:
-    """The labels that the examples of a file use; None where it names its labels, or has none."""
+def labels_of_examples(spec: Spec) -> tuple[Label, ...]:
+    """The labels that the examples of a file use."""
     texts = (text for example in spec.examples for text in (example.z, example.y))
-    return labels_in(texts, bool(spec.scheme)) or None if spec.labels is None else None
+    return labels_in(texts, bool(spec.scheme))
 
 
 def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
-    """The labels that sequences written as text use, nothing when these are at most 0 and 1.
+    """The labels that sequences written as text use.
 
     A text with spaces or commas is split at them. A text with neither is one label when another
     text shows it to be one, or when it is a chunk tag and ``tags`` is set; else each character is.
@@ -98,4 +100,4 @@ def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
     if tags:
         return ("O", *sorted(words - {"O"}))
     labels: Any = as_labels(sorted(words))  # all numbers, or all texts
-    return () if set(labels) <= {0, 1} else tuple(sorted(labels))
+    return tuple(sorted(labels))

@@ -24,6 +24,11 @@ _PAST_WINDOWS = 100  # longer than any memory
 def facts(report: Report) -> list[tuple[str, str]]:
     """Pairs of a heading and a sentence: the derived properties of a loss."""
     rows = []
+    if report.assumed_labels:
+        text = f"{_join(report.assumed_labels)} assumed, as no example uses them"
+        rows.append(("labels", f"{text}: other labels without them are refused"))
+    if report.growth is not None and {size.values for size in report.growth.sizes} == {1}:
+        rows.append(("warning", "all pairs of a length have the same value"))
     if report.determinism is not None:
         rows.append(("steps", str(report.determinism)))
     if report.properties is not None:
@@ -199,7 +204,8 @@ def _measured_data(report: Report, loss: SpecLoss) -> dict[str, Any]:
         for name, value in loss.params.items()
     }
     assumed = sorted(report.assumed)
-    return {"labels": list(loss.labels), "parameters": params, "assumed": assumed}
+    labels = {"labels": list(loss.labels), "assumed_labels": list(report.assumed_labels)}
+    return {**labels, "parameters": params, "assumed": assumed}
 
 
 def _growth_data(sizes: Growth) -> dict[str, Any]:

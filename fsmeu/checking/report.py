@@ -18,7 +18,7 @@ from fsmeu.checking.growth import LONGEST, Growth, growth
 from fsmeu.errors import FsmeuError, InputError, check_int
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.fst.distinct import group
-from fsmeu.fst.tags import tag_labels
+from fsmeu.fst.tags import tag_labels, tag_parts
 from fsmeu.losses.describe import Properties, properties
 from fsmeu.losses.language import syntax
 from fsmeu.losses.language.syntax import Spec, names_read
@@ -32,6 +32,8 @@ from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 _MOST_STATES = 4000  # of a machine in which redundant registers are looked for
 _MOST_CLOSED = 20_000  # states up to which arcs are followed until there are no new ones
 _ASSUMED_ENTRIES = 256  # of the side of a table that a position or a number chooses from
+_FEW_LABELS = 2  # fewer tell nothing apart
+_OTHER_LABEL = "other"
 _LENGTHS = (2, 4, 8, 16, 32, 64, 128)
 _ALL_PAIRS = 6  # the length up to which all pairs are compared
 
@@ -87,6 +89,7 @@ class Report:
     registers: tuple[RegisterFacts, ...]  # the registers in order
     loss: SpecLoss | None = None  # the loss that was measured; None when something is missing
     assumed: Mapping[str, Any] = field(default_factory=dict)  # parameters that nobody gives
+    assumed_labels: tuple[str, ...] = ()  # that the file names and nobody uses
     missing: FsmeuError | None = None  # what is missing for a measurement, or nothing
     bound: bool = True  # False when labels and parameters do not suit what the file says of them
     properties: Properties | None = None  # what is derived of the loss
@@ -196,6 +199,10 @@ def report(
         underived = str(error).splitlines()[0]
     proven = _determinism(loss.bound, sizes)
     result = replace(result, loss=loss, assumed=assumed, properties=props, underived=underived)
+    if labels is None and spec.labels is None:
+        used = {"0", "1", "O", *map(str, labels_of_examples(spec))}
+        named = tuple(name for name in loss.bound.named if name not in used)
+        result = replace(result, assumed_labels=named)
     result = replace(result, methods_n=n)
     result = replace(result, growth=sizes, determinism=proven)
     return replace(result, **_clash(loss, props, sizes), **_redundant(loss, sizes))
@@ -316,18 +323,23 @@ def loss_to_measure(
 ) -> tuple[SpecLoss, dict[str, Any]]:
     """The loss of a file with everything filled in, and the parameters that had to be assumed.
 
-    Labels that the file leaves open are those of its examples. A parameter without default is the
-    greatest number that an example gives it; a table has 0 on the diagonal and 1 beside it, or if
-    it has one side, 1 for each label, position or number. An InputError where no example gives a
-    parameter without default, or what is given does not suit the file.
+    Labels that the file leaves open are those of its examples, and those that it names. A parameter
+    without default is the greatest number that an example gives it; a table has 0 on the diagonal
+    and 1 beside it, or if it has one side, 1 for each label, position or number. An InputError
+    where no example gives a parameter without default, or what is given does not suit the file.
     """
-    if labels is None:
-        labels = labels_of_examples(spec)
-        if spec.scheme and len(labels or ()) < 2:
-            labels = tag_labels(["X"], spec.scheme)
-    alphabet = None if labels is None else as_alphabet(labels)
-    size = len(SpecLoss(spec, {}, alphabet).alphabet)
     open_params = [p for p in spec.params if p.default is None and p.name not in params]
+    assumed = {param.name: _assumed(spec, param, _FEW_LABELS) for param in open_params}
+    loss = SpecLoss(spec, {**params, **assumed}, None if labels is None else as_alphabet(labels))
+    if loss.labels_open:
+        used = labels_of_examples(spec)
+        labels = loss.labels_among([used])
+        if spec.scheme and len(used) < 2:  # O
+            types = dict.fromkeys(tag_parts(name)[1] for name in loss.unlabelled.named)
+            labels = tag_labels([name for name in types if name] or ["X"], spec.scheme)
+        elif labels is not None and len(labels) < _FEW_LABELS:
+            labels = (*labels, _OTHER_LABEL)
+    size = len(labels or loss.alphabet)
     assumed = {param.name: _assumed(spec, param, size) for param in open_params}
     return bind_loss(spec, {**params, **assumed}, labels), assumed
 

@@ -120,10 +120,7 @@ def words(text: str) -> list[str]:
 
 def sequences(loss: SpecLoss, z: str, y: str) -> tuple[SpecLoss, list[Label], list[Label]]:
     """The loss with a pair of sequences; labels left open are those that the pair uses."""
-    if loss.labels_open:
-        labels = labels_in((z, y), bool(loss.spec.scheme))
-        if labels and (loss.spec.scheme or not set(labels) <= set(loss.labels)):
-            loss = loss.with_labels(Alphabet(labels))
+    loss = loss.over([labels_in((z, y), bool(loss.spec.scheme))])
     alphabet = loss.alphabet
     return loss, sequence(alphabet, z, "hypothesis z"), sequence(alphabet, y, "reference y")
 

@@ -21,7 +21,7 @@ from fsmeu.decoding.corpus import decode_corpus
 from fsmeu.decoding.decision import CorpusDecision
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import Argument, EmptyError, FsmeuError, InputError, as_number, wording
-from fsmeu.fst.alphabet import Alphabet, Label, as_labels
+from fsmeu.fst.alphabet import Label, as_labels
 from fsmeu.fst.tags import KINDS, chunks_of, is_tag
 from fsmeu.losses import protocol
 from fsmeu.losses.loss import SpecLoss, load
@@ -175,7 +175,7 @@ def _labels_of(items: Iterable[Item]) -> tuple[Label, ...]:
 
 def with_totals(loss: SpecLoss, labels: tuple[Label, ...]) -> tuple[BoundLoss, list[str] | None]:
     """The loss over these labels, if its own are open, and the counts a corpus sums up, or None."""
-    loss = loss.with_labels(Alphabet(labels)) if loss.labels_open and labels else loss
+    loss = loss.over([labels])
     try:
         return loss.bound, protocol.counts_read(protocol.check_totals(loss, "corpus"))
     except InputError:

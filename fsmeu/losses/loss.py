@@ -13,9 +13,17 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.endings import LOSS
-from fsmeu.errors import Argument, InputError, nearest, shorten, wording
+from fsmeu.errors import Argument, InputError, as_number, nearest, shorten, wording
 from fsmeu.files import read_text
-from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
+from fsmeu.fst.alphabet import (
+    BINARY,
+    Alphabet,
+    Label,
+    as_alphabet,
+    as_labels,
+    label_text,
+    plain,
+)
 from fsmeu.fst.constraint import Constraint
 from fsmeu.fst.tags import GIVE_TAGS, OTHER_TAGS, check_tags, chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
@@ -79,20 +87,41 @@ class SpecLoss(Loss):
     @cached_property
     def bound(self) -> BoundLoss:
         """The spec with labels and parameters filled in."""
+        if self.labels_open and self.alphabet == self.unlabelled.alphabet:
+            return self.unlabelled
         return bind(self.spec, self.alphabet, self.params_given)
 
     @cached_property
+    def unlabelled(self) -> BoundLoss:
+        """The spec with parameters filled in, and labels in the place of those that are open."""
+        sizes = [size for p in self.spec.params for size in _label_sides(p, self.params_given)]
+        labels: tuple[Label, ...] = tuple(range(sizes[0])) if sizes else BINARY.labels
+        if self.spec.scheme:
+            types = [f"TYPE{k}" for k in range(max([1, *sizes]))]
+            labels = tag_labels(types, self.spec.scheme)[: sizes[0] if sizes else None]
+        return bind(self.spec, Alphabet(labels), self.params_given, known=False)
+
+    @cached_property
     def alphabet(self) -> Alphabet:  # type: ignore[override]
-        """The labels of both tapes; binary unless the file or the caller says otherwise."""
+        """The labels of both tapes; binary unless the file or the caller says otherwise.
+
+        Raises:
+            InputError: they are open, and the file names others than those.
+        """
         if self.labels_given is not None:
             return self.labels_given
         if self.spec.labels is not None:
             return Alphabet(self.spec.labels)
+        where = f"{self.kind} {self.name}"
         if self.spec.scheme:
-            must = "the tags must be given"
-            raise InputError(f"{self.kind} {self.name}", must, remedy=GIVE_TAGS)
-        sizes = [size for p in self.spec.params for size in _label_sides(p, self.params_given)]
-        return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
+            raise InputError(where, "the tags must be given", remedy=GIVE_TAGS)
+        alphabet = self.unlabelled.alphabet
+        others = [name for name in self.unlabelled.named if name not in alphabet.index]
+        if others:
+            among = f" with {shorten(', '.join(others))} among them, as the file names"
+            remedy = wording("Give ", Argument("labels"), among)
+            raise InputError(where, "the labels must be given", remedy=remedy)
+        return alphabet
 
     @property
     def params(self) -> Mapping[str, Any]:
@@ -112,20 +141,30 @@ class SpecLoss(Loss):
         return replace(self, labels_given=alphabet)
 
     def over(self, sequences: Iterable[Iterable[object]]) -> SpecLoss:
-        """The same loss, over the labels of these sequences where its file leaves them open.
-
-        Chunk tags have O beside them. Other labels stay 0 and 1 where the sequences have no more.
-        """
+        """The same loss, over the labels of these sequences where its file leaves them open."""
         tables = {p.name for p in self.spec.params if p.type == "table" and "label" in p.sides}
         if not self.labels_open or tables & self.params_given.keys():
             return self
+        labels = self.labels_among(sequences)
+        return self if labels is None else self.with_labels(Alphabet(labels))
+
+    def labels_among(self, sequences: Iterable[Iterable[object]]) -> tuple[Label, ...] | None:
+        """The labels of sequences, for a loss whose labels are open; None for at most 0 and 1.
+
+        Labels that the file names are among them, unless they are names and all others numbers.
+        Chunk tags have O beside them.
+        """
         labels = [x for row in sequences for x in map(plain, row) if type(x) in (int, str)]
-        by_text = {label_text(label): label for label in labels}
+        texts = set(map(label_text, labels))
+        named = self.unlabelled.named
         if self.spec.scheme:
-            by_text = {"O": "O", **by_text}
-        elif set(by_text) <= {"0", "1"}:
-            return self
-        return self.with_labels(Alphabet(tuple(by_text[name] for name in sorted(by_text))))
+            return ("O", *sorted(texts.union(named) - {"O"}))
+        if texts.union(named) <= {"0", "1"}:
+            return None
+        if all(as_number(text) is not None for text in texts or named):
+            texts = texts or {"0", "1"}
+            named = tuple(name for name in named if as_number(name) is not None)
+        return as_labels(sorted(texts.union(named)))
 
     def _reordered(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss with its labels, tables and new names in the order of the alphabet."""
@@ -314,10 +353,9 @@ def bind_loss(
         raise InputError(where, must, given=f"{len(alphabet)} labels")
     check_names(spec, params)
     loss = SpecLoss(spec, dict(params), alphabet)
-    if not (spec.scheme and alphabet is None):
-        at = loss.bound.at(1)
-        for register in spec.registers:
-            at.domain(register)
+    at = (loss.unlabelled if loss.labels_open else loss.bound).at(1)
+    for register in spec.registers:
+        at.domain(register)
     return loss
 
 

@@ -103,6 +103,32 @@ def test_labels_are_those_of_the_examples():
     assert report(read_spec("chunk_fscore"), n=2).loss.labels[0] == "O"
 
 
+@pytest.mark.parametrize(
+    ("text", "labels", "assumed"),
+    [
+        ('labels any count c when z == "A" value c', ("A", "other"), ("A",)),
+        ('labels any count c when z == "A" value c example AB BB = 1', ("A", "B"), ()),
+        ('labels any count c when z == "A" value c example CB BB = 0', ("A", "B", "C"), ("A",)),
+        ('labels bio count c when z == "B-NP" value c', ("O", "B-NP", "I-NP"), ("B-NP",)),
+        ("labels any count c when z == 2 value c", (0, 1, 2), ("2",)),
+    ],
+)
+def test_labels_that_a_file_names_are_measured_with(text, labels, assumed):
+    """Over others, all pairs would have the same value."""
+    found = of(f"loss f {text}", n=3)
+    assert found.holds
+    assert (set(found.loss.labels), found.assumed_labels) == (set(labels), assumed)
+    assert dict(facts(found)).get("labels", "").startswith(", ".join(assumed))
+    assert "warning" not in dict(facts(found))
+    known = of(f"loss f {text}", n=3, labels=labels)
+    assert known.assumed_labels == ()
+
+
+def test_a_loss_of_one_value_is_warned_of():
+    found = of("loss f labels 0 1 count c when z == y and z != y value c + n")
+    assert said(found, "warning") == "all pairs of a length have the same value"
+
+
 def test_parameters_of_the_measurement_leave_examples_alone():
     """An example that binds nothing is meant with the defaults of the file."""
     found = report(read_spec("fscore"), params={"beta": 2}, n=3)

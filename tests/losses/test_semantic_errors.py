@@ -166,7 +166,6 @@ def test_fault_of_a_file(text, message):
         ("loss f memory m of y last n value m[2]", "the index of m must be a constant from 0 to 1"),
         ("loss f state A B arc A -> B when z == 0 value 1", "no arc applies when"),
         ("loss f state A arc A -> A arc A -> A when z == 1 value 1", "two arcs apply when"),
-        ('loss f count c when kind(z) == "B" value c', "kind needs tags such as B-NP"),
         ("loss f(t: table = 1) count c by t[z + y] value c", "t has no entry for this"),
     ],
 )

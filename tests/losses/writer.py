@@ -82,9 +82,10 @@ class Writer:
         if self.numeric:
             tests += [f"(z {self.compare()} y)", f"(abs(z - y) {self.compare()} {self.small()})"]
         if self.tags:
-            tests += [f'(kind({self.tape()}) == "{self.random.choice("BIOQ")}")']
+            kinds, types = ([str(x).split("-")[k] for x in self.labels[k:]] for k in (0, 1))
+            tests += [f'(kind({self.tape()}) == "{self.random.choice(kinds)}")']
             tests += ["(type(z) == type(y))", "(kind(z) != kind(y))"]
-            tests += [f'(type({self.tape()}) == "{self.random.choice("xy")}")']
+            tests += [f'(type({self.tape()}) == "{self.random.choice(types)}")']
         return self.random.choice(tests)
 
     def place_test(self):

@@ -49,6 +49,7 @@ class BoundLoss(Derives):
     codes: Mapping[str, float]  # the code of each text
     kinds: Floats = field(repr=False)  # of each label code, as codes (B, I, O ...), nan at the end
     types: Floats = field(repr=False)  # the same of its type (NP, PER ...), NONE without one
+    named: tuple[str, ...] = ()  # the labels that the file names
 
     def at(self, n: int) -> LossAtLength:
         """The loss for sequences of length n."""
