@@ -170,6 +170,11 @@ def _print_report(report: Report) -> None:
     if report.growth is None:
         line(f"Not measured: {worded(report.missing)}", wrap=True)
         return
+    if report.growth.fault:
+        line("Measuring it FAILS, because:", style="red")
+        for more in report.growth.fault.splitlines():
+            line(f"      {more}")
+        line()
     line(f"Derived with {measured_with(report)}:", wrap=True)
     rows = facts(report)
     if report.properties is not None:

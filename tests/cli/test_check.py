@@ -88,6 +88,7 @@ def test_failing_examples_are_told_one_by_one(check):
         # what does not fit is a fault of the file; a number that nothing gives is none
         ('loss f\nlabels A B\ncount c when z == "C"\nvalue c', [], 1, "is not a label; the labels"),
         ("loss f(k: int)\ncount c when z == y\nvalue c + k", [], 0, "Not measured"),
+        ("loss f count c when z == y value 1 / c", [], 1, "Measuring it FAILS, because:"),
         (GAP, [], 1, "no arc applies"),  # no example is there to fail, but pairs have no value
     ],
 )

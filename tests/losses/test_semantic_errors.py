@@ -163,7 +163,10 @@ def test_fault_of_a_file(text, message):
         ("loss f register r in 0..9 start 0 next r + 0.5 value r^2", "r leaves its bounds"),
         ("loss f register r in 0..3 start 5 next 1 value r^2", "bounds"),
         ("loss f memory m of z + y in 0..1 last 2 value sum(m)", "outside the declared bounds"),
-        ("loss f memory m of y last n value m[2]", "the index of m must be a constant from 0 to 1"),
+        (
+            "loss f memory m of y last n value m[2]",
+            "m keeps 'last 2', m[0] to m[1]: there is no m[2]",
+        ),
         ("loss f state A B arc A -> B when z == 0 value 1", "no arc applies when"),
         ("loss f state A arc A -> A arc A -> A when z == 1 value 1", "two arcs apply when"),
         ("loss f(t: table = 1) count c by t[z + y] value c", "t has no entry for this"),
@@ -189,12 +192,29 @@ def test_fault_of_a_pair(text, message):
 
 def test_state_of_a_fault_is_shown():
     loss = fsmeu.loads("loss f labels O B-x\ncount c when z != y\nvalue 1 / (c - 1)")
-    said = "<text>:3:7: division by zero when c=1 n=2.\n    value 1 / (c - 1)\n          ^"
+    said = "<text>:3:7: division by zero when c=1 n=2. Add 'or X when c - 1 == 0', where X is the "
+    said += "number that is meant there.\n    value 1 / (c - 1)\n          ^"
     with pytest.raises(LossFileError, match=re.escape(said)):
         fsmeu.evaluate(loss, ["O", "O"], ["B-x", "O"])
     loss = fsmeu.loads("loss f labels O B-x\ncount c by 1 / (z != y)\nvalue c")
     with pytest.raises(LossFileError, match=r"<text>:2:12: division by zero when .*z=B-x y=B-x"):
         fsmeu.evaluate(loss, ["O", "B-x"], ["B-x", "B-x"])
+
+
+@pytest.mark.parametrize(
+    ("value", "zero"),
+    [("1 / (n - 2)", "n - 2"), ("1 / abs(c - 2)", "abs(c - 2)"), ("1 % (c == 1)", "(c == 1)")],
+)
+def test_a_division_by_zero_says_what_to_add(value, zero):
+    """That is how the file can be mended, also for decisions and of an output."""
+    text = f"loss f labels 0 1 count c value {value}"
+    with pytest.raises(LossFileError) as caught:
+        fsmeu.decode(fsmeu.loads(text), [0.5, 0.5])
+    assert f"Add 'or X when {zero} == 0', where X is the number" in str(caught.value)
+    assert fsmeu.loads(f"{text} or 7 when {zero} == 0")("00", "00") == 7
+    twice = fsmeu.loads(f"{text.replace('value', 'value c output o =')}")
+    with pytest.raises(LossFileError, match="Add 'or X when"):
+        fsmeu.evaluate_outputs(twice, "00", "00")
 
 
 HEADER = "loss f(k: int = 2 in 1..9, weight = 0.5 in 0.., top, cost: table = 1) value k"

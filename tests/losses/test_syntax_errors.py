@@ -60,9 +60,14 @@ the text after the condition needs a closing quote on the same line
     example 01 01 = 1 with | example 01 01 = 1 with k |
 'if' is written: if CONDITION then EXPRESSION else EXPRESSION
     value if z == 1 | value if z == 1 then 2 | value if then | value if z == 1 then else 2 |
-    value if z == 1 then 2 else |
+    value if z == 1 then 2 else | value 2 if n == 1 else 1 | count bad by 1 if z == 1 else 0 |
+    value (n if n else 1) |
+an entry is asked for in one pair of brackets after a name: cost[z, y], m[0]
+    (w: table) count c by w[z][y] | memory m of z last 1 value m[0][0] | count c by (1)[z] |
+'in' is not asked of labels; compare them one by one: (z == 1 or z == 2)
+    count bad when z in 1 |
 '==' compares; a single '=' does not
-    count bad when z = 1 |
+    count bad when z = 1 | count bad when z is 1 |
 comparisons do not chain; join two with 'and'
     count bad when 1 < z < 3 |
 a condition that counts as 1 or 0 stands in brackets here
@@ -159,6 +164,7 @@ def test_the_place_is_shown_and_the_nearest_word(text, words):
         ("count c by 2 »× n", "×", "*"),
         ("count c by 2 »· n", "·", "*"),
         ("count c by n »÷ 2", "÷", "/"),
+        ("count c by n »// 2", "//", "floor(... / ...)"),
         ("count c by n »− 2", "−", "-"),
         ("count c when z == »'B'", "'", '"'),
         ("count c when z == »“B”", "“", '"'),

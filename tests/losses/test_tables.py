@@ -93,7 +93,9 @@ def test_check_finds_entries_that_are_not_there():
     ("text", "words"),
     [
         ("loss f labels 0 1 memory m of y last 2 count c when i > 99 and m[2] == 1 value c",
-         "the index of m must be a constant from 0 to 1, it is 2"),
+         r"m keeps 'last 2', m\[0\] to m\[1\]: there is no m\[2\]. Write 'last 3' where m is decl"),
+        ("loss f labels 0 1 memory m of y last 1 count c when m[1] == 1 value c",
+         r"m keeps 'last 1', m\[0\]: there is no m\[1\]. Write 'last 2' where m is declared"),
         ("loss f(w: table) labels 0 1 count c by w[i] + w[z] value c", "Use two tables"),
         ("loss f(w: table = 1) labels 0 1 count c by w[i] value c", "it has no default"),
         ("loss f labels 0 1 count c by if z == 1 then 2 elif y == 1 then 3 else 0 value c",

@@ -72,6 +72,13 @@ _CHAIN = "comparisons do not chain; join two with 'and'"
 _IN_BRACKETS = "a condition that counts as 1 or 0 stands in brackets here"
 _CHARACTER = "this character is not part of the language (powers are written ^)"
 _IF = "'if' is written: if CONDITION then EXPRESSION else EXPRESSION"
+_AFTER = {
+    "if": _IF,
+    "[": "an entry is asked for in one pair of brackets after a name: cost[z, y], m[0]",
+    "is": _EQUAL,
+    "in": "'in' is not asked of labels; compare them one by one: (z == 1 or z == 2)",
+}
+"""What is said of a sign or word that follows an expression, where other languages have it."""
 _OLD = "'old' is followed by the name of a register, 'at' by the name of a state"
 
 
@@ -180,6 +187,8 @@ class Expressions:
         text = self.token.text
         if text == "=":
             must = _EQUAL
+        elif text in _AFTER:
+            must = _AFTER[text]
         elif text in (*_COMPARE, "and", "or", "not"):
             must = _IN_BRACKETS
         elif text in (")", "]") and must != _OPEN:

@@ -18,10 +18,11 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.cache import Cache, Derives
-from fsmeu.errors import LossFileError
+from fsmeu.errors import LossFileError, shorten
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Spec, fault
+from fsmeu.losses.language.syntax import Expr, Spec, fault, subexpressions
+from fsmeu.losses.language.write import expression_text, part_text
 
 if TYPE_CHECKING:
     from fsmeu.losses.semantics.at_length import LossAtLength
@@ -333,13 +334,16 @@ def _index(expr: ast.Index, scope: Scope, active: Mask) -> Lanes:
         )
         return table[tuple(places)]
     if not 0 <= at[0] < memory.depth or at[0] != int(at[0]):
-        raise scope.fault(expr, no_entry(name, at[0], memory.depth))
+        said, remedy = no_entry(name, at[0], memory.depth)
+        raise scope.fault(expr, said, remedy=remedy)
     return memory.entry((scope.old if expr.old else scope.current)[name], int(at[0]))
 
 
-def no_entry(name: str, back: float, depth: float) -> str:
-    """What is said of an entry that a memory does not have."""
-    return f"the index of {name} must be a constant from 0 to {depth - 1:g}, it is {back:g}"
+def no_entry(name: str, back: float, depth: float) -> tuple[str, str]:
+    """What is said of an entry that a memory does not have, and what to do."""
+    has = f"{name}[0]" if depth == 1 else f"{name}[0] to {name}[{depth - 1:g}]"
+    more = f"Write 'last {back + 1:g}' where {name} is declared" if back == int(back) > 0 else ""
+    return f"{name} keeps 'last {depth:g}', {has}: there is no {name}[{back:g}]", more
 
 
 def bound_sides(expr: ast.Index, bound: BoundLoss) -> tuple[str, ...]:
@@ -433,7 +437,19 @@ def _refuse(expr: Expr, must: str, bad: Any, scope: Scope, active: Mask) -> None
         if scope.undefined is not None:
             scope.undefined.append(lanes)
         elif lanes.any() and all(map(np.size, (*scope.current.values(), *scope.old.values()))):
-            raise scope.fault(expr, must, lanes)
+            raise scope.fault(expr, must, lanes, _remedy(expr, scope.bound.spec))
+
+
+def _remedy(expr: Expr, spec: Spec) -> str:
+    """What to add to the value, or an output, where it divides by zero; "" for other faults."""
+    if not isinstance(expr, ast.Binary) or expr.operator not in _ZERO_REFUSED:
+        return ""
+    values = [spec.value, *(output.value for output in spec.outputs)]
+    if all(part.place != expr.place for value in values for part in subexpressions(value)):
+        return ""
+    arithmetic = isinstance(expr.right, ast.Binary) and expr.right.operator in _ARITHMETIC
+    zero = expression_text(expr.right) if arithmetic else part_text(expr.right)
+    return f"Add 'or X when {shorten(zero, 60)} == 0', where X is the number that is meant there"
 
 
 def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:

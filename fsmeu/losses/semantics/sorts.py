@@ -251,7 +251,7 @@ def _known_entry(expr: ast.Index, world: _World) -> None:
         return
     if not 0 <= back < depth or back != int(back):
         spec = world.bound.spec
-        raise fault(spec.origin, spec.source, expr.place, no_entry(expr.name, back, depth))
+        raise fault(spec.origin, spec.source, expr.place, *no_entry(expr.name, back, depth))
 
 
 def _over_memory(expr: ast.Call, memory: Any, world: _World) -> None:
