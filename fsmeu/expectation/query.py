@@ -241,8 +241,12 @@ def bind_labels(loss: LossLike, alphabet: Alphabet, where: str) -> Loss:
         if loss.alphabet.labels == alphabet.labels:
             return loss
         if set(loss.alphabet.labels) != set(alphabet.labels):
-            name = f"{loss.kind} {loss.name}"
-            _refuse_labels(name, loss.alphabet.labels, alphabet.labels, where)
+            own = loss.alphabet.labels
+            named = loss.bound is not None and loss.bound.spec.labels is not None
+            remedy = ""
+            if named and len(own) != len(alphabet):  # which new names cannot change
+                remedy = f"The file is for {len(own)} labels: take one that says 'labels any'"
+            _refuse_labels(f"{loss.kind} {loss.name}", own, alphabet.labels, where, remedy)
     return loss.with_labels(alphabet)
 
 
@@ -254,12 +258,12 @@ def further_tags(loss: Loss, z: Any) -> Sequence[Label]:
 
 
 def _refuse_labels(
-    what: str, other: Sequence[Label], model: Sequence[Label], where: str
+    what: str, other: Sequence[Label], model: Sequence[Label], where: str, remedy: str = ""
 ) -> NoReturn:
     """Refuses two sets of labels, and names what is in one of them alone."""
     must = f"{what} and model must have the same labels"
     sides = ((what, other, model), ("model", model, other))
     extra = [(name, [x for x in left if x not in set(right)]) for name, left, right in sides]
     got = "; ".join(f"in the {name} alone: {shorten(labels)}" for name, labels in extra if labels)
-    remedy = wording("Give ", Argument("labels"), " as the model has them")
+    remedy = remedy or wording("Give ", Argument("labels"), " as the model has them")
     raise InputError(where, must, given=got, remedy=remedy)

@@ -54,6 +54,8 @@ InputError: engine must be one of auto, openfst. Got abacus
     expect(F1, "0", [0.5], engine="abacus") |
 InputError: utility fscore and model must have the same labels
     expect(F1, ["a"], AB) | expect_many(F1, ["0"], [AB]) |
+InputError: must have the same labels ... The file is for 2 labels: take one that says 'labels any'
+    decode(F1, Independent([[0.2, 0.3, 0.1, 0.4]], "abcd")) |
 InputError: q must lie in 0
     expect(F1, "0", [0.5]).quantile(-0.1) | expect(F1, "0", [0.5]).quantile(1.1) |
     expect(F1, "0", [0.5]).quantile(nan) |
