@@ -13,7 +13,7 @@ from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.losses.language.syntax import Example, Spec
 from fsmeu.losses.loss import bind_loss
 from fsmeu.losses.protocol import evaluate
-from fsmeu.losses.semantics.evaluator import constant
+from fsmeu.losses.semantics.bind import written_value
 
 TOLERANCE = 1e-9  # relative, of a value from the example's: ten digits may be written out
 
@@ -26,7 +26,7 @@ class ExampleResult:
     expected: float | None  # the value that the file states; None when it cannot be worked out
     value: float | None  # the value of the pair, or None when there was an error
     error: str = ""  # what is wrong: it has no value, or one outside the range; empty if nothing
-    bindings: Mapping[str, float] = field(default_factory=dict)  # parameters that it binds
+    bindings: Mapping[str, Any] = field(default_factory=dict)  # parameters that it binds
 
     @property
     def holds(self) -> bool:
@@ -60,10 +60,10 @@ def run_examples(
         expected = None
         value = None
         error = ""
-        bindings = dict[str, float]()
+        bindings = dict[str, Any]()
         try:
             for name, expr in example.bindings:
-                bindings[name] = constant(expr, common | bindings, spec)
+                bindings[name] = written_value(expr, common | bindings, spec)
             loss = bind_loss(spec, common | bindings, labels)
             if loss.labels_open and (among := loss.labels_among([used])) is not None:
                 loss = loss.with_labels(Alphabet(among))

@@ -152,6 +152,8 @@ def measured_with(report: Report) -> str:
 
 def _value_text(value: Any) -> str:
     """A parameter as text; of a large table, its sizes."""
+    if isinstance(value, str):
+        return value
     if np.size(value) > _SHOWN_ENTRIES:
         return f"a table of {' x '.join(map(str, np.shape(value)))}"
     if np.ndim(value):
@@ -200,7 +202,11 @@ def _example_data(result: ExampleResult) -> dict[str, Any]:
 def _measured_data(report: Report, loss: SpecLoss) -> dict[str, Any]:
     """The labels and parameters of the measurement, and the names of those that were assumed."""
     params = {
-        name: np.asarray(value).tolist() if np.ndim(value) else whole_or_float(value)
+        name: value
+        if isinstance(value, str)
+        else np.asarray(value).tolist()
+        if np.ndim(value)
+        else whole_or_float(value)
         for name, value in loss.params.items()
     }
     assumed = sorted(report.assumed)

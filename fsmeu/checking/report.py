@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from fsmeu.checking.exact_methods import Applies, Tried, try_methods
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import LONGEST, Growth, growth
 from fsmeu.errors import FsmeuError, InputError, check_int
-from fsmeu.fst.alphabet import as_alphabet
+from fsmeu.fst.alphabet import BINARY, Label, as_alphabet
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels, tag_parts
 from fsmeu.losses.describe import Properties, properties
@@ -324,28 +324,32 @@ def loss_to_measure(
     """The loss of a file with everything filled in, and the parameters that had to be assumed.
 
     Labels that the file leaves open are those of its examples, and those that it names. A parameter
-    without default is the greatest number that an example gives it; a table has 0 on the diagonal
-    and 1 beside it, or if it has one side, 1 for each label, position or number. An InputError
-    where no example gives a parameter without default, or what is given does not suit the file.
+    without default is the greatest number that an example gives it, or the last label; a table has
+    0 on the diagonal and 1 beside it, or if it has one side, 1 for each label, position or number.
+    An InputError where no example gives a number, or what is given does not suit the file.
     """
     open_params = [p for p in spec.params if p.default is None and p.name not in params]
-    assumed = {param.name: _assumed(spec, param, _FEW_LABELS) for param in open_params}
+    used = labels_of_examples(spec)
+    some = used[-_FEW_LABELS:] if len(used) >= _FEW_LABELS else BINARY.labels
+    assumed = {param.name: _assumed(spec, param, spec.labels or some) for param in open_params}
     loss = SpecLoss(spec, {**params, **assumed}, None if labels is None else as_alphabet(labels))
     if loss.labels_open:
-        used = labels_of_examples(spec)
         labels = loss.labels_among([used])
         if spec.scheme and len(used) < 2:  # O
             types = dict.fromkeys(tag_parts(name)[1] for name in loss.unlabelled.named)
             labels = tag_labels([name for name in types if name] or ["X"], spec.scheme)
         elif labels is not None and len(labels) < _FEW_LABELS:
             labels = (*labels, _OTHER_LABEL)
-    size = len(labels or loss.alphabet)
-    assumed = {param.name: _assumed(spec, param, size) for param in open_params}
+    among = as_alphabet(labels or loss.alphabet).labels
+    assumed = {param.name: _assumed(spec, param, among) for param in open_params}
     return bind_loss(spec, {**params, **assumed}, labels), assumed
 
 
-def _assumed(spec: Spec, param: syntax.Param, size: int) -> Any:
-    """The value of a parameter without default: the greatest of examples, or a table."""
+def _assumed(spec: Spec, param: syntax.Param, labels: Sequence[Label]) -> Any:
+    """The value of a parameter without default: the greatest of examples, a label, a table."""
+    size = len(labels)
+    if param.type == "label":
+        return labels[-1]
     if param.type == "table":
         if param.sides == ("label", "label"):
             return (1.0 - np.eye(size)).tolist()

@@ -90,11 +90,14 @@ def name_values(
 def _param_value(name: str, text: str) -> object:
     where = f"--param {name}"
     try:
-        value = json.loads(text) if text.startswith("[") else float(text)
+        value = json.loads(text) if text.startswith(("[", "{")) else float(text)
     except (ValueError, RecursionError):
-        must = "the value must be a number, or a table such as [[0, 1], [2, 0]]"
+        if text and text[0] not in "[{":
+            return text  # a label, where the file has one there
+        must = 'a table must be written as [[0, 1], [2, 0]] or {"A": 1, "B": 2}'
         refuse(where, must, text or "nothing")
-    real_array(value, where)
+    if isinstance(value, float):
+        real_array(value, where)
     return value
 
 

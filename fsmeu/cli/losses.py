@@ -31,6 +31,7 @@ from fsmeu.cli.output import emit, line, note, print_json, screen, write_output
 from fsmeu.drawing.source import source_text
 from fsmeu.losses.describe import header_data, signature, steps_of
 from fsmeu.losses.language.syntax import Spec
+from fsmeu.losses.language.write import expression_text
 from fsmeu.losses.loss import SpecLoss, library, read_spec
 from fsmeu.losses.protocol import evaluate_outputs
 
@@ -218,7 +219,11 @@ def _methods_text(methods: tuple[Applies, ...]) -> str:
 def _example_text(result: ExampleResult) -> str:
     example = result.example
     pair = " ".join(x if x and " " not in x else f'"{x}"' for x in (example.z, example.y))
-    bound = ", ".join(f"{name} = {value:g}" for name, value in result.bindings.items())
+    values = ((name, expr, result.bindings.get(name)) for name, expr in example.bindings)
+    bound = ", ".join(
+        f"{name} = {f'{value:g}' if isinstance(value, float) else expression_text(expr)}"
+        for name, expr, value in values
+    )
     text = f"line {example.place.line}: {pair}"
     params = f" with {bound}" if bound else ""
     if result.value is None:

@@ -18,7 +18,8 @@ from fsmeu.losses.language.syntax import Expr, Register, Spec
 from fsmeu.losses.language.write import expression_text
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.at_length import LossAtLength
-from fsmeu.losses.semantics.evaluator import BoundLoss, constant
+from fsmeu.losses.semantics.bind import written_value
+from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import register_values
 
 
@@ -74,7 +75,7 @@ def header_data(spec: Spec) -> dict[str, Any]:
             {
                 "name": param.name,
                 "type": param.type,
-                **{k: _constant(spec, getattr(param, k)) for k in ("default", "low", "high")},
+                **{k: _written(spec, getattr(param, k)) for k in ("default", "low", "high")},
                 "text": param.text,
             }
             for param in spec.params
@@ -87,12 +88,13 @@ def header_data(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _constant(spec: Spec, expr: Expr | None) -> int | float | None:
-    """The number, if the expression is one without knowing the other parameters."""
+def _written(spec: Spec, expr: Expr | None) -> Any:
+    """The number, label or table that the file writes; None where other parameters decide."""
     try:
-        return None if expr is None else whole_or_float(constant(expr, {}, spec))
+        value = None if expr is None else written_value(expr, {}, spec)
     except FsmeuError:
         return None
+    return whole_or_float(value) if isinstance(value, float) else value
 
 
 _LENGTHS_TRIED = 12  # lengths at which a true positive is looked for that makes things worse

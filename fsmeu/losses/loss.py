@@ -37,6 +37,7 @@ from fsmeu.losses.language.syntax import (
     Number,
     Param,
     Spec,
+    Table,
     names_read,
     needed_registers,
 )
@@ -44,7 +45,7 @@ from fsmeu.losses.language.write import expression_text
 from fsmeu.losses.machine.requirement import reads_length, required_hypotheses
 from fsmeu.losses.machine.view import LossAutomaton, SpecAutomaton
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.bind import bind, check_names
+from fsmeu.losses.semantics.bind import bind, check_names, is_keyed
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import values_of_pairs
 
@@ -117,6 +118,8 @@ class SpecLoss(Loss):
             raise InputError(where, "the tags must be given", remedy=GIVE_TAGS)
         alphabet = self.unlabelled.alphabet
         others = [name for name in self.unlabelled.named if name not in alphabet.index]
+        if others and any(_lists_labels(p, self.params_given) for p in self.spec.params):
+            return Alphabet(as_labels(sorted(self.unlabelled.named)))
         if others:
             among = f" with {shorten(', '.join(others))} among them, as the file names"
             remedy = wording("Give ", Argument("labels"), among)
@@ -126,7 +129,7 @@ class SpecLoss(Loss):
     @property
     def params(self) -> Mapping[str, Any]:
         """The value of each parameter."""
-        return self.bound.params
+        return self.bound.arguments
 
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels: any where they are open, else its own in this order."""
@@ -142,8 +145,8 @@ class SpecLoss(Loss):
 
     def over(self, sequences: Iterable[Iterable[object]]) -> SpecLoss:
         """The same loss, over the labels of these sequences where its file leaves them open."""
-        tables = {p.name for p in self.spec.params if p.type == "table" and "label" in p.sides}
-        if not self.labels_open or tables & self.params_given.keys():
+        ordered = any(_label_sides(p, self.params_given) for p in self.spec.params)
+        if not self.labels_open or ordered:
             return self
         labels = self.labels_among(sequences)
         return self if labels is None else self.with_labels(Alphabet(labels))
@@ -176,7 +179,8 @@ class SpecLoss(Loss):
         order = [own.index[label] for label in new]
         spec = self.spec
         params = {**self.params_given}
-        for param in (p for p in spec.params if p.type == "table" and p.name in params):
+        tables = (p for p in spec.params if p.type == "table" and p.name in params)
+        for param in (p for p in tables if not is_keyed(params[p.name])):
             table = np.asarray(params[param.name])
             for axis, side in enumerate(param.sides if table.ndim else ()):  # else one for all
                 if side == "label":
@@ -263,7 +267,9 @@ class SpecLoss(Loss):
         for register in self._requirement.spec.registers:
             read |= names_read(register.update) | names_read(register.start)
         known = {name: x for name, x in self.params.items() if name in read}
-        values = [f"{k} = {_shown(x) if np.ndim(x) else f'{x:g}'}" for k, x in known.items()]
+        values = [
+            f"{k} = {f'{x:g}' if isinstance(x, float) else _shown(x)}" for k, x in known.items()
+        ]
         return f"{text} ({', '.join(values)})" if values else text
 
     @cached_property
@@ -324,6 +330,14 @@ def _label_sides(param: Param, given: Mapping[str, Any]) -> list[int]:
         return []
     pairs = zip(shape, param.sides, strict=False)
     return [max(sizes)] if (sizes := [k for k, side in pairs if side == "label" and k]) else []
+
+
+def _lists_labels(param: Param, given: Mapping[str, Any]) -> bool:
+    """Whether a table has an entry by name for each label there is: no other default has more."""
+    if not isinstance(param.default, Table | None):
+        return False
+    written = isinstance(param.default, Table) and bool(param.default.keys)
+    return written or is_keyed(given.get(param.name))
 
 
 def _side(table: Any) -> int:

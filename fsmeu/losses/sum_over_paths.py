@@ -103,7 +103,7 @@ def _window_sum(at: LossAtLength) -> WindowSum | None:
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
     merged = merged_registers(at)
     sizes = (merged[x].size if x in merged else len(m.values) ** k for x, m in memories.items())
-    return WindowSum(SpecLoss(alone, bound.params, bound.alphabet), k, base, max(sizes))
+    return WindowSum(SpecLoss(alone, bound.arguments, bound.alphabet), k, base, max(sizes))
 
 
 def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
@@ -125,7 +125,7 @@ def _gain(at: LossAtLength, k: int, name: str) -> Expr | None:
     amount = spec.amounts[name]
     if amount is None:
         return None
-    scalars = [p.name for p in spec.params if p.type != "table"]
+    scalars = [p.name for p in spec.params if p.type in ("int", "real")]
     fixed: dict[Expr, float] = {ast.Name(name): bound.params[name] for name in scalars}
     fixed[ast.Name("n")] = float(n)
     timed = {r for r, reads in spec.tapes.items() if not reads & _TAPES and r != name}

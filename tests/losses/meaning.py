@@ -63,11 +63,33 @@ class World:
         self.updates = {r.name: self.reader(r.update) for r in self.registers}
 
     def parameter(self, param, given):
-        held, size = param.name in given, len(self.labels)
-        value = given[param.name] if held else self.look(param.default, self.params, {})
-        if param.type == "table":  # one number stands for a table full of it
-            return [[value] * size] * size if isinstance(value, AnyNumber) else value
+        held = param.name in given
+        value = given[param.name] if held else self.written(param.default)
+        if param.type == "label":
+            return self.label(next(x for x in self.labels if str(x) == str(value)))
+        if param.type == "table":
+            return self.rows(value, param.sides, self.written(param.default) if held else None)
         return self.exact(value) if held else value
+
+    def written(self, expr):
+        """A number, a label, a table that the file writes; None where it writes none."""
+        if isinstance(expr, syntax.Table):
+            entries = [self.written(one) for one in expr.entries]
+            return dict(zip(expr.keys, entries, strict=True)) if expr.keys else entries
+        if isinstance(expr, syntax.Text):
+            return expr.value
+        return None if expr is None else self.look(expr, self.params, {})
+
+    def rows(self, table, sides, rest):
+        """A table as lists in the order of labels; one number stands for a table full of it."""
+        if not sides or isinstance(table, list):
+            return table
+        if isinstance(table, AnyNumber):
+            return [self.rows(table, sides[1:], None) for _ in self.labels]
+        by_text = {str(key): row for key, row in table.items()}
+        others = self.rows(rest, sides, None) if rest is not None else [None] * len(self.labels)
+        each = zip(map(str, self.labels), others, strict=True)
+        return [self.rows(by_text.get(key, other), sides[1:], other) for key, other in each]
 
     def start(self):
         state = {}

@@ -8,7 +8,10 @@ import pytest
 import fsmeu
 from fsmeu.checking.report import report
 from fsmeu.errors import FsmeuError, InputError, LossFileError
+from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language.read import read
+from fsmeu.losses.language.write import file_text
+from tests.losses.meaning import World
 
 W = [0.5, 2.0, 1.0, 0.25]
 BY_POSITION = "loss f(w: table) labels 0 1 count c by w[i] when z != y value c"
@@ -106,6 +109,111 @@ def test_check_finds_entries_that_are_not_there():
 def test_slips_are_found_when_a_file_is_loaded(text, words):
     with pytest.raises(FsmeuError, match=words):
         fsmeu.loads(text)
+
+
+NAMED = """loss f({})
+labels {}
+count c by w[y] when z == p and y != p
+count d by v[z, y]
+value c + 8 * d
+"""
+LISTED = "p: label = {p}, w: table = {{{a}: 2, {b}: 1 / 2, {c}: 3}}, v: table = 1"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"p": "B"},
+        {"w": {"B": 5}},
+        {"w": [1, 2, 4], "v": {"A": 3, "C": {"A": 7, "B": 9}}},
+        {"v": {"A": {"B": 2}}, "p": "C"},
+        {"v": [[1, 2, 3], [4, 5, 6], [7, 8, 9]]},
+    ],
+)
+@pytest.mark.parametrize("labels", [("A", "B", "C"), (0, 1, 2)])
+@pytest.mark.parametrize("open_labels", [True, False])
+def test_labels_and_tables_by_label(given, labels, open_labels):
+    """As parameters, given or written in the file, and in whatever order labels are."""
+    names = dict(zip("ABC", labels, strict=True))
+    quoted = {k: f'"{x}"' if isinstance(x, str) else x for k, x in zip("abc", labels, strict=True)}
+    text = NAMED.format(
+        LISTED.format(p=quoted["a"], **quoted), "any" if open_labels else " ".join(map(str, labels))
+    )
+
+    def named(value):
+        if isinstance(value, dict):
+            return {names[key]: named(row) for key, row in value.items()}
+        return names[value] if isinstance(value, str) else value
+
+    given = {key: named(value) for key, value in given.items()}
+    loss = fsmeu.loads(text, labels=labels if open_labels else None, **given)
+    turned = loss.with_labels(Alphabet(labels[::-1]))
+    world = World(read(text), labels, 2, **given)
+    for z in product(labels, repeat=2):
+        for y in product(labels, repeat=2):
+            assert loss(z, y) == turned(z, y) == float(world.run(z, y))
+    p = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
+    truth = sum(
+        p[0, j] * p[1, k] * float(world.run((labels[0],) * 2, (labels[j], labels[k])))
+        for j, k in product(range(3), repeat=2)
+    )
+    model = fsmeu.models.Independent(p, labels)
+    assert fsmeu.expect(loss, [labels[0]] * 2, model).value == pytest.approx(truth)
+    again = fsmeu.loads(file_text(loss.spec), labels=labels if open_labels else None, **given)
+    assert again("A" * 2 if labels[0] == "A" else "00", labels[:2]) == loss(
+        [labels[0]] * 2, labels[:2]
+    )
+    if open_labels and not any(isinstance(value, list) for value in given.values()):
+        unlabelled = fsmeu.loads(text, **given)
+        assert unlabelled.labels == labels
+        assert unlabelled([labels[0]] * 2, labels[:2]) == loss([labels[0]] * 2, labels[:2])
+
+
+def test_new_names_of_labels_in_tables():
+    """What the file writes is by its own names, what is given by the new ones."""
+    text = NAMED.format(LISTED.format(p='"A"', a='"A"', b='"B"', c='"C"'), "A B C")
+    loss = fsmeu.loads(text, labels="PQR", v=0, w={"P": 9})
+    assert (loss("P", "Q"), loss("P", "R"), loss("Q", "P")) == (0.5, 3, 0)
+    assert fsmeu.loads(text, labels="PQR", v=0, p="Q")("Q", "P") == 2
+    assert loss.params["p"] == "P"
+
+
+@pytest.mark.parametrize(
+    ("inside", "given", "words"),
+    [
+        ('p: label = "Q"', {}, "parameter p: the labels are A, B. Got Q"),
+        ('p: label = "A"', {"p": "a"}, "parameter p: the labels are A, B. Got a instead"),
+        ('p: label = "A"', {"p": [1]}, "parameter p: must be a label"),
+        ("p: label", {}, "the parameter 'p' has no default. Give p=VALUE"),
+        ("w: table", {"w": {"A": 1}}, "w: must have an entry for each label. Got none for B"),
+        ("w: table = 1", {"w": {"Q": 1}}, "parameter w: the labels are A, B. Got Q"),
+        ("w: table = 1", {"w": {}}, "parameter w: must have one entry per label"),
+        ("w: table = 1", {"w": {"A": "x"}}, "parameter w: must be a table of numbers"),
+        ("w: table = [1, 2, 3]", {}, "entries in order need labels in order, and those of"),
+        ('w: table = {"A": 1}', {}, "must have an entry for each label. Got none for B"),
+        ("p: label in 0..1", {}, "a parameter that is a label is written NAME: label, or"),
+        ("p: label = 1 + 1", {}, "a parameter that is a label is written NAME: label, or"),
+        ('p: label = "A", k = p', {}, "only parameters above it may be used here"),
+        ("w: table = {A: 1}", {}, "a table is written out as"),
+        ('w: table = {"A": 1, "A": 2}', {}, "the labels of a table must differ"),
+        ('w: table = {"A": }', {}, "a table is written out as"),
+        ('w: table = {"A": z}', {}, "only parameters above it may be used here"),
+        ('w: table = {"A": [1, {"B": 2}]}', {}, "a table is written out as"),
+    ],
+)
+def test_labels_and_tables_that_do_not_suit_a_file(inside, given, words):
+    used = "when z == p" if inside.startswith("p") else "by w[z]"
+    with pytest.raises(FsmeuError) as caught:
+        fsmeu.loads(f"loss f({inside}) labels A B count c {used} value c", **given)
+    assert words in str(caught.value)
+
+
+def test_entries_in_order_are_refused_where_labels_are_open():
+    for text in ("[1, 2]", '{"A": [1, 2], "B": 3}'):
+        side = "z, y" if text.startswith("{") else "z"
+        with pytest.raises(LossFileError, match="those of the file are open"):
+            fsmeu.loads(f"loss f(w: table = {text}) labels any count c by w[{side}] value c")
 
 
 def test_shapes_of_tables():

@@ -37,6 +37,7 @@ _MOST_SIDES = 2
 _FUNCTION = "a function"
 _MEMORY = "a memory"
 _PARAMETER = "a parameter"
+LABEL = "a parameter that is a label"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
 _MEANINGS = dict.fromkeys(FIXED, "a word with a fixed meaning")
 _MEANINGS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
@@ -337,7 +338,7 @@ class Expressions:
         """Whether an expression is a label, or the kind or type of one, by the look of it."""
         match expr:
             case ast.Name():
-                return expr.name in ("z", "y")
+                return expr.name in ("z", "y") or self.meaning.get(expr.name) == LABEL
             case ast.Index():
                 return expr.name in self.label_memories
             case ast.Call():

@@ -49,7 +49,7 @@ class LossLexer(RegexLexer):  # type: ignore[misc]
             (language.NAME, Name),
             (language.NUMBER, Number),
             (language.TEXT, String),
-            (r"[()\[\],:]", Punctuation),
+            (r"[()\[\]{},:]", Punctuation),
             (language.SIGN, Operator),
         ],
         "labels": [

@@ -12,7 +12,7 @@ from fsmeu.fst.tags import KINDS
 from fsmeu.losses.language import expressions
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language import words as language
-from fsmeu.losses.language.expressions import ARITHMETIC, Token
+from fsmeu.losses.language.expressions import ARITHMETIC, LABEL, Token
 from fsmeu.losses.language.syntax import (
     Expr,
     Place,
@@ -35,6 +35,8 @@ _NAMED = "'utility' and 'loss' are followed by a name"
 _SUMMARY = "the text after the name needs a closing quote on the same line"
 _MEANING = "the text after the condition needs a closing quote on the same line"
 _PARAM = "a parameter is written NAME, NAME = default, or NAME: int = default in LOW..HIGH"
+_LABEL_PARAM = 'a parameter that is a label is written NAME: label, or NAME: label = "A"'
+_TABLE = 'a table is written out as {"A": 1, "B": 2}, by labels, or as [1, 2], in order'
 _USAGE = {
     "count": (
         "'count' is written: count NAME when CONDITION, or count NAME by AMOUNT when CONDITION"
@@ -70,6 +72,11 @@ _STATEMENT = f"a statement begins with {', '.join(list(_USAGE)[:-1])} or {list(_
 def read(source: str, origin: str = "<text>") -> Spec:
     """The spec of a loss file; those read last are kept, as a spec never changes."""
     return _Reader(source.removeprefix("\ufeff"), origin).spec()  # as some editors begin a file
+
+
+def _is_negative(expr: Expr) -> bool:
+    """True for a number with a minus before it."""
+    return isinstance(expr, ast.Unary) and isinstance(expr.operand, ast.Number)
 
 
 class _Reader(expressions.Expressions):
@@ -166,13 +173,17 @@ class _Reader(expressions.Expressions):
         name = self.declare(token, "a parameter")
         if self.take(":"):
             kind = self.token.text
-            if kind not in ("int", "real", "table"):
-                raise self.unexpected(_PARAM, "'int', 'real' or 'table'")
+            if kind not in language.TYPES:
+                raise self.unexpected(_PARAM, "'int', 'real', 'table' or 'label'")
             self.advance()
-        default = self.fixed(False, kind == "table", expressions.ANY) if self.take("=") else None
+        default = self.given(kind, default=True) if self.take("=") else None
+        if kind == "label" and self.token.text == "in":
+            raise self.unexpected(_LABEL_PARAM)
         low, high = self.bounds(False) if self.take("in") else (None, None)
         if kind == "table":
             self.tables.append(name)
+        if kind == "label":
+            self.meaning[name] = LABEL
         written = re.sub("#[^\n]*", "", self.source[token.at : self.token.at])
         text = " ".join(written.split())
         self.params.append(ast.Param(name, kind, default, low, high, text))
@@ -185,7 +196,8 @@ class _Reader(expressions.Expressions):
         With labels, it is one for each pair of labels z and y, the sides of a table.
         """
         expr = self.expr(level)
-        names = {p.name for p in self.params} | ({"n"} if length else set())
+        names = {p.name for p in self.params if labels or p.type != "label"}
+        names |= {"n"} if length else set()
         names |= {"z", "y"} if labels else set()
         for part in subexpressions(expr):
             allowed = isinstance(part, ast.Number | ast.Unary | ast.Binary | ast.Choice)
@@ -199,6 +211,42 @@ class _Reader(expressions.Expressions):
                 also = " and n" if length else " above it"
                 raise self.error(part.place, f"only parameters{also} may be used here")
         return expr
+
+    def given(self, kind: str, default: bool = False) -> Expr:
+        """The value that a file gives a parameter of a type, as a default or in an example."""
+        if kind == "table" and self.token.text in ("{", "["):
+            return self.table()
+        if kind != "label":
+            labels = default and kind == "table"
+            return self.fixed(False, labels, expressions.ANY if default else ARITHMETIC)
+        self.usage = _LABEL_PARAM
+        label = self.expr(ARITHMETIC)
+        if not isinstance(label, ast.Text | ast.Number) and not _is_negative(label):
+            raise self.error(label.place, _LABEL_PARAM)
+        return label
+
+    def table(self, sides: int = 2) -> Expr:
+        """A table that is written out, or what stands for an entry: a number."""
+        place = self.token.place
+        close = {"{": "}", "[": "]"}.get(self.token.text, "")
+        self.usage = _TABLE
+        if not close or not sides:
+            return self.fixed(False)
+        keys: list[str] = []
+        entries: list[Expr] = []
+        while self.token.text == "," or not entries:
+            self.advance()
+            if close == "}":
+                sign = "-" * self.take("-")
+                if self.token.kind not in ("text", "number"):
+                    raise self.unexpected(_TABLE, "a label")
+                keys.append(sign + self.advance().text.strip('"'))
+                self.expect(":", _TABLE)
+            entries.append(self.table(sides - 1))
+        self.expect(close, _TABLE, expression=True)
+        if len(set(keys)) < len(keys):
+            raise self.error(place, "the labels of a table must differ")
+        return ast.Table(tuple(keys), tuple(entries), place=place)
 
     def bounds(self, length: bool = True) -> tuple[Expr | None, Expr | None]:
         """LOW..HIGH, of which either may be missing."""
@@ -413,8 +461,9 @@ class _Reader(expressions.Expressions):
         while more:
             token = self.name(self.usage)
             self.expect("=", self.usage)
-            name = self.declared(token, [p.name for p in self.params], "parameter")
-            bound.append((name, self.fixed(False)))
+            types = {p.name: p.type for p in self.params}
+            name = self.declared(token, types, "parameter")
+            bound.append((name, self.given(types[name])))
             more = self.take(",")
         z, y = sequences
         self.examples.append(ast.Example(z, y, value, tuple(bound), self.begin.place))

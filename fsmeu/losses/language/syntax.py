@@ -128,6 +128,14 @@ class Index(Expr):
 
 
 @dataclass(frozen=True)
+class Table(Expr):
+    """A table that is written out: entries by the texts of labels, or in order without any."""
+
+    keys: tuple[str, ...]
+    entries: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
 class Push(Expr):
     """The update of a memory: its newest entry becomes the value of ``entry``."""
 
@@ -155,8 +163,8 @@ _PARTS: dict[type[Expr], tuple[str, ...]] = {
 
 def parts(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside this one."""
-    if isinstance(expr, Call | Index):
-        return expr.arguments
+    if isinstance(expr, Call | Index | Table):
+        return expr.entries if isinstance(expr, Table) else expr.arguments
     if isinstance(expr, Arcs):
         return tuple(condition for _, _, condition in expr.arcs if condition is not None)
     return tuple(getattr(expr, name) for name in _PARTS.get(type(expr), ()))
@@ -479,15 +487,3 @@ def _linear_registers(spec: Spec, among: frozenset[str] | None) -> tuple[str, ..
         if is_affine(spec.value, chosen | {name}):
             chosen |= {name}
     return tuple(r.name for r in spec.registers if r.name in chosen)
-
-
-def clock_pieces(expr: Expr, names: frozenset[str]) -> Iterator[Expr]:
-    """The largest pieces that read the position, and nothing beside these names."""
-    read = names_read(expr)
-    if "i" not in read:
-        return
-    if read <= names:
-        yield expr
-    else:
-        for part in parts(expr):
-            yield from clock_pieces(part, names)

@@ -12,7 +12,7 @@ RESERVED = [
     *("register", "in", "start", "next", "state", "arc", "otherwise", "at", "old", "if", "then"),
     *("else", "and", "not", "true", "false"),
 ]
-TYPES = ("int", "real", "table")  # of parameters, after a colon
+TYPES = ("int", "real", "table", "label")  # of parameters, after a colon
 WORDS = (*RESERVED, *TYPES)  # the words of the language
 
 FUNCTIONS = {
@@ -48,4 +48,4 @@ TEXT = r'"[^"\n]*"'
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 LABEL = r'[^\s"#]+'  # in the list of labels, where it needs no quotes
 SEQUENCE = r'[^\s"#=]+'  # of labels, in an example
-SIGN = r"\.\.|->|[=!<>]=|[-+*/%^()\[\],=:<>]"
+SIGN = r"\.\.|->|[=!<>]=|[-+*/%^()\[\]{},=:<>]"

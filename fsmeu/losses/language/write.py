@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Expr, Register, Spec
 
-_TIGHT = (ast.Number, ast.Text, ast.Name, ast.Old, ast.At, ast.Call, ast.Index)
+_TIGHT = (ast.Number, ast.Text, ast.Name, ast.Old, ast.At, ast.Call, ast.Index, ast.Table)
 _JOINS = ("and", "or")
 
 
@@ -36,6 +36,12 @@ def expression_text(expr: Expr) -> str:
         case ast.Index():
             inside = ", ".join(map(expression_text, expr.arguments))
             return f"{'old ' * expr.old}{expr.name}[{inside}]"
+        case ast.Table():
+            inside = ", ".join(map(expression_text, expr.entries))
+            if not expr.keys:
+                return f"[{inside}]"
+            pairs = zip(expr.keys, expr.entries, strict=True)
+            return "{" + ", ".join(f'"{key}": {expression_text(x)}' for key, x in pairs) + "}"
     raise TypeError(type(expr))
 
 

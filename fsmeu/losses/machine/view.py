@@ -20,7 +20,7 @@ from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_pairs
 from fsmeu.fst.distinct import bits, group, refine, refine_layers
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, Register, clock_pieces, names_read
+from fsmeu.losses.language.syntax import Expr, Register, names_read
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import (
@@ -183,7 +183,7 @@ class SpecAutomaton(LossAutomaton):
         pieces: dict[Expr, Floats] = {}
         for register in self.bound.spec.registers:
             if register.name in stepping:
-                for piece in clock_pieces(register.update, alone):
+                for piece in _pieces_of_clock(register.update, alone):
                     pieces[piece] = np.asarray(evaluate(piece, scope), np.float64)
         return list(pieces.values())
 
@@ -264,6 +264,18 @@ class SpecAutomaton(LossAutomaton):
         columns = {name: np.full(len(codes), value) for name, value in fixed.items()}
         columns |= self.space_of.decode(codes)
         return {r.name: columns[r.name] for r in self.bound.spec.registers if r.name in columns}
+
+
+def _pieces_of_clock(expr: Expr, names: frozenset[str]) -> Iterator[Expr]:
+    """The largest pieces that read the position, and nothing beside these names."""
+    read = names_read(expr)
+    if "i" not in read:
+        return
+    if read <= names:
+        yield expr
+    else:
+        for part in ast.parts(expr):
+            yield from _pieces_of_clock(part, names)
 
 
 # -- values of a register that nothing in the file can tell apart ----------------------------------

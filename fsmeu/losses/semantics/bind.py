@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import Argument, InputError, Wording, nearest, wording
-from fsmeu.fst.alphabet import Alphabet
+from fsmeu.errors import Argument, InputError, Wording, nearest, shorten, wording
+from fsmeu.fst.alphabet import Alphabet, label_text, plain_label
 from fsmeu.fst.tags import GIVE_TAGS, check_tags, tag_parts
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Param, Spec, subexpressions
+from fsmeu.losses.language.syntax import Expr, Param, Spec, fault, subexpressions
 from fsmeu.losses.semantics.evaluator import NONE, BoundLoss, Scope, constant, number
 from fsmeu.losses.semantics.sorts import check_types
 
@@ -47,9 +47,10 @@ def bind(
         check_tags(alphabet, spec.scheme, f"{spec.kind} {spec.name}", GIVE_TAGS)
     params: dict[str, Any] = {}
     bound = _with_codes(spec, alphabet, params)
+    named: dict[str, None] = {}
     for param in spec.params:
-        params[param.name] = _param_value(bound, param, values)
-    return replace(bound, named=check_types(bound, known))
+        params[param.name] = _param_value(bound, param, values, known, named)
+    return replace(bound, named=tuple(named | dict.fromkeys(check_types(bound, known))))
 
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> BoundLoss:
@@ -77,28 +78,121 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     return BoundLoss(spec, alphabet, params, numeric, values, codes, kinds, types)
 
 
-def _param_value(bound: BoundLoss, param: Param, values: Mapping[str, Any]) -> Any:
-    """The value of a parameter, those before it being known."""
+def written_value(expr: Expr, params: Mapping[str, Any], spec: Spec) -> Any:
+    """The value that a file gives a parameter, as Python gives it: a number, a label, a table."""
+    match expr:
+        case ast.Text():
+            return expr.value
+        case ast.Table():
+            entries = [written_value(entry, params, spec) for entry in expr.entries]
+            return dict(zip(expr.keys, entries, strict=True)) if expr.keys else entries
+    return constant(expr, params, spec)
+
+
+def is_keyed(table: Any) -> bool:
+    """Whether a table that was given has entries by label, on one of its sides."""
+    if isinstance(table, list | tuple):
+        return any(isinstance(row, Mapping) for row in table)
+    return isinstance(table, Mapping)
+
+
+def _param_value(
+    bound: BoundLoss,
+    param: Param,
+    values: Mapping[str, Any],
+    known: bool,
+    named: dict[str, None],
+) -> Any:
+    """The value of a parameter, those before it being known; ``named`` collects labels in it."""
     spec = bound.spec
     where = f"{bound.spec.kind} {bound.spec.name}"
-    sides = param.sides if param.type == "table" else ()
-    if param.name in values:
-        value = values[param.name]
-    elif param.default is not None and sides:
-        value = _default_table(bound, param, sides)
-    elif param.default is not None:
-        value = constant(param.default, bound.params, spec)
-    else:
+    at = f"{where}, parameter {param.name}"
+    given = param.name in values
+    if not given and param.default is None:
         must = f"the parameter {param.name!r} has no default"
         raise InputError(where, must, remedy=give_param(param.name))
-    if sides:
-        return _table(param, value, len(bound.alphabet), where)
-    return _scalar(bound, param, value, where)
+    find = _Labels(bound, at, known, named, own=not given)
+    if param.type == "label":
+        value = values[param.name] if given else written_value(param.default, {}, spec)
+        place = find(value)
+        return NONE - 1.0 if place is None else float(bound.label_values[place])
+    if param.type != "table":
+        default = param.default
+        value = values[param.name] if given else constant(default, bound.params, spec)
+        return _scalar(bound, param, value, where)
+    rest = None
+    if param.default is not None and not (given and not is_keyed(values[param.name])):
+        rest = _default_table(bound, param, find)
+    if not given:
+        return rest
+    value = values[param.name]
+    if is_keyed(value):
+        value = find.rows(value, param.sides, rest)
+    return _table(param, value, len(bound.alphabet), where)
 
 
-def _default_table(bound: BoundLoss, param: Param, sides: tuple[str, ...]) -> Floats:
+@dataclass(frozen=True)
+class _Labels:
+    """The labels of a loss, as a parameter names them: ``own`` for names of the file itself."""
+
+    bound: BoundLoss
+    at: str
+    known: bool
+    named: dict[str, None]
+    own: bool
+
+    def __call__(self, label: Any) -> int | None:
+        """The index of a label; None where labels are not known and it is none of these."""
+        label = plain_label(label)
+        if type(label) not in (int, str):
+            raise InputError(self.at, "must be a label", given=label)
+        name = label_text(label)
+        self.named[name] = None
+        own = dict(zip(self.bound.codes, range(len(self.bound.label_values)), strict=False))
+        new = self.bound.alphabet.index
+        first, second = (own, new) if self.own else (new, own)
+        place = first.get(name, second.get(name))
+        if place is None and self.known:
+            names = list(map(str, self.bound.alphabet.labels))
+            must = f"the labels are {shorten(', '.join(names))}"
+            raise InputError(self.at, must, given=name, remedy=nearest(name, names))
+        return place
+
+    def rows(self, table: Any, sides: tuple[str, ...], rest: Any) -> Any:
+        """A table by label as nested lists in the order of labels; ``rest`` has other entries."""
+        size = len(self.bound.label_values)
+        if not sides or not is_keyed(table):
+            full = isinstance(table, int | float) and set(sides) == {"label"}
+            return np.full((size,) * len(sides), table).tolist() if full else table
+        if not isinstance(table, Mapping):
+            if sides[0] == "label":
+                must = "must have entries by label on each side that a label chooses"
+                raise InputError(self.at, must, given="a list")
+            return [self.rows(row, sides[1:], None) for row in table]
+        if sides[0] != "label" or not table:
+            must = f"must have one entry per {sides[0]}"
+            raise InputError(self.at, must, given=table)
+        found = {self(label): row for label, row in table.items()}
+        missing = [k for k in range(size) if k not in found]
+        if missing and rest is None and self.known:
+            must = "must have an entry for each label"
+            names = ", ".join(str(self.bound.alphabet.labels[k]) for k in missing)
+            raise InputError(self.at, must, given=f"none for {shorten(names)}")
+        some = next(iter(table.values()))  # for labels that stand for those that are not known
+        others = [None] * size if rest is None else rest
+        filled = [some if other is None else other for other in others]
+        return [self.rows(found.get(k, filled[k]), sides[1:], others[k]) for k in range(size)]
+
+
+def _default_table(bound: BoundLoss, param: Param, find: _Labels) -> Floats:
     """The default of a table, (L,) or (L, L): z is the label of its first side, y of its second."""
+    sides = param.sides
     default: Any = param.default
+    if isinstance(default, ast.Table):
+        spec = bound.spec
+        value = _by_own_labels(written_value(default, bound.params, spec), sides, default, spec)
+        table = replace(find, own=True).rows(value, sides, None)
+        return _table(param, table, len(bound.alphabet), f"{spec.kind} {spec.name}")
     z = bound.label_values[:, None] if len(sides) == 2 else bound.label_values
     scope = Scope(bound, {**bound.params, "z": z, "y": bound.label_values}, {}, {})
     if set(sides) != {"label"}:
@@ -109,6 +203,23 @@ def _default_table(bound: BoundLoss, param: Param, sides: tuple[str, ...]) -> Fl
             raise scope.fault(part, "the table is read by one label, which is called z here")
     table: Floats = np.full((len(bound.alphabet),) * len(sides), number(default, scope))
     return table
+
+
+def _by_own_labels(table: Any, sides: tuple[str, ...], expr: Expr, spec: Spec) -> Any:
+    """A table that a file writes out, with the file's labels for rows that are in their order."""
+    if not sides or not isinstance(table, dict | list):
+        return table
+    rows = table if isinstance(table, list) else table.values()
+    inner = [_by_own_labels(row, sides[1:], expr, spec) for row in rows]
+    if isinstance(table, dict):
+        return dict(zip(table, inner, strict=True))
+    if sides[0] != "label":
+        return inner
+    if spec.labels is None or len(spec.labels) != len(inner):
+        has = "open" if spec.labels is None else f"{len(spec.labels)}"
+        said = f"entries in order need labels in order, and those of the file are {has}"
+        raise fault(spec.origin, spec.source, expr.place, said, 'Write {"A": 1, "B": 2}')
+    return dict(zip(map(str, spec.labels), inner, strict=True))
 
 
 def _scalar(bound: BoundLoss, param: Param, value: Any, where: str) -> float:

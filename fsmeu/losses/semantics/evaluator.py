@@ -52,6 +52,13 @@ class BoundLoss(Derives):
     types: Floats = field(repr=False)  # the same of its type (NP, PER ...), NONE without one
     named: tuple[str, ...] = ()  # the labels that the file names
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The parameters as they can be given: with labels in the place of their codes."""
+        labels = dict(zip(self.label_values.tolist(), self.alphabet.labels, strict=True))
+        chosen = {p.name for p in self.spec.params if p.type == "label"}
+        return {k: labels.get(x) if k in chosen else x for k, x in self.params.items()}
+
     def at(self, n: int) -> LossAtLength:
         """The loss for sequences of length n."""
         return self._lengths.get(n, lambda: self._at(n))

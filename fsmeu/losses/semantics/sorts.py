@@ -56,10 +56,11 @@ def check_types(bound: BoundLoss, known: bool) -> tuple[str, ...]:
     spec = bound.spec
     registers = spec.file_registers or spec.registers
     names: dict[str, Sort] = {r.name: r for r in registers if r.sugar == "memory"}
+    names |= dict.fromkeys((p.name for p in spec.params if p.type == "label"), LABEL)
     labels = tuple(bound.codes)[: len(bound.label_values)]
     world = _World(bound, labels, known, {"z": LABEL, "y": LABEL, **names})
     for param in spec.params:
-        if param.type == "table" and param.default is not None:
+        if param.type == "table" and not isinstance(param.default, ast.Table | None):
             _number(param.default, DEFAULT, world)
     for register in registers:
         update: Any = register.update
