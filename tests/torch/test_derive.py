@@ -72,8 +72,10 @@ def test_losses_without_tables_say_why(name):
 
 
 CONSTANT = {
-    "memory": "register kept in 0..3 start 2 next kept count hyp when z == 1 value kept / (hyp + 1)",
-    "denominator": "count tp when z == 1 and y == 1 count d when z != z value tp / d or 3 when d == 0",
+    "memory": """register kept in 0..3 start 2 next kept
+        count hyp when z == 1 value kept / (hyp + 1)""",
+    "denominator": """count tp when z == 1 and y == 1 count d when z != z
+        value tp / d or 3 when d == 0""",
     "sum": "count hyp when z == 1 count d by 0 when z == 1 value hyp / (d + n) or 1 when n == 0",
 }
 

@@ -120,7 +120,7 @@ def _lost_digits(start: float, amounts: Floats, cells: Sequence[Floats]) -> Bool
     total = np.full(cells[0].shape, start)
     lost = np.zeros(total.shape, bool)
     for amount, cell in zip(amounts.ravel(), cells, strict=True):
-        product = twofold_product(amount, cell)
+        product = twofold_product(np.asarray(amount), cell)
         total, rest = two_sum(total, product.high)
         lost |= (product.low != 0) | (rest != 0)
     return lost

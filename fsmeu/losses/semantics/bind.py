@@ -108,27 +108,28 @@ def _param_value(
     where = f"{bound.spec.kind} {bound.spec.name}"
     at = f"{where}, parameter {param.name}"
     given = param.name in values
-    if not given and param.default is None:
+    default = param.default
+    if not given and default is None:
         must = f"the parameter {param.name!r} has no default"
         raise InputError(where, must, remedy=give_param(param.name))
     find = _Labels(bound, at, known, named, own=not given)
+    if param.type == "table":
+        value = values.get(param.name)
+        if given and not is_keyed(value):
+            return _table(param, value, len(bound.alphabet), where)
+        rest = None if default is None else _default_table(bound, param, find)
+        if not given:
+            return rest
+        return _table(param, find.rows(value, param.sides, rest), len(bound.alphabet), where)
+    value = (
+        values.get(param.name)
+        if default is None or given
+        else written_value(default, bound.params, spec)
+    )
     if param.type == "label":
-        value = values[param.name] if given else written_value(param.default, {}, spec)
         place = find(value)
         return NONE - 1.0 if place is None else float(bound.label_values[place])
-    if param.type != "table":
-        default = param.default
-        value = values[param.name] if given else constant(default, bound.params, spec)
-        return _scalar(bound, param, value, where)
-    rest = None
-    if param.default is not None and not (given and not is_keyed(values[param.name])):
-        rest = _default_table(bound, param, find)
-    if not given:
-        return rest
-    value = values[param.name]
-    if is_keyed(value):
-        value = find.rows(value, param.sides, rest)
-    return _table(param, value, len(bound.alphabet), where)
+    return _scalar(bound, param, value, where)
 
 
 @dataclass(frozen=True)
@@ -191,8 +192,8 @@ def _default_table(bound: BoundLoss, param: Param, find: _Labels) -> Floats:
     if isinstance(default, ast.Table):
         spec = bound.spec
         value = _by_own_labels(written_value(default, bound.params, spec), sides, default, spec)
-        table = replace(find, own=True).rows(value, sides, None)
-        return _table(param, table, len(bound.alphabet), f"{spec.kind} {spec.name}")
+        rows = replace(find, own=True).rows(value, sides, None)
+        return _table(param, rows, len(bound.alphabet), f"{spec.kind} {spec.name}")
     z = bound.label_values[:, None] if len(sides) == 2 else bound.label_values
     scope = Scope(bound, {**bound.params, "z": z, "y": bound.label_values}, {}, {})
     if set(sides) != {"label"}:
