@@ -22,6 +22,7 @@ from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss, grammar_folder, library, read_spec
+from fsmeu.losses.semantics.bind import is_keyed
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
 
@@ -96,7 +97,7 @@ def _param_value(name: str, text: str) -> object:
             return text  # a label, where the file has one there
         must = 'a table must be written as [[0, 1], [2, 0]] or {"A": 1, "B": 2}'
         refuse(where, must, text or "nothing")
-    if isinstance(value, float):
+    if not is_keyed(value):
         real_array(value, where)
     return value
 

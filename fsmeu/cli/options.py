@@ -113,7 +113,8 @@ KEEP = option("--keep L", "Follow only the L most probable states of each layer.
 JSON = option("--json", "Print one JSON document instead.")
 PARAM = option(
     "--param -p NAME=VALUE",
-    "A parameter of the loss: a number, or a table such as [[0, 1], [2, 0]]. Repeatable.",
+    "A parameter of the loss: a number, a label, or a table such as [[0, 1], [2, 0]] or"
+    ' {"A": 1, "B": 2}. Repeatable.',
 )
 SEED = option("--seed N", "Random seed.", 0, min=0)
 

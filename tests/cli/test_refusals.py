@@ -39,7 +39,7 @@ check --sizes pk ; expect pk 01 --probs .5,.5
   => loss pk | 'k' | --param k=VALUE
   -p k => NAME=VALUE | --param k=2
   -p =2 => NAME=VALUE
-  -p k=two => --param k | number | two
+  -p k=two => parameter k | number | two
   -p k= => --param k | nothing
   -p 'k=[[1], [2, 3]]' => --param k | rectangular
   -p BRACKETS => --param k | table
@@ -178,7 +178,7 @@ score
   one.jsonl => Missing argument 'LOSS'
   - one.jsonl => a file or a built-in loss
   pk one.jsonl => 'k' has no default. Give --param k=VALUE
-  pk fscore one.jsonl -p k=two => --param k | number | two
+  pk fscore one.jsonl -p k=two => parameter k | number | two
   fscore accuracy one.jsonl -p bta=2 => Did you mean 'beta'
 score fscore one.jsonl
   --given 2 => line 1: --given | not a label
@@ -189,7 +189,7 @@ score fscore one.jsonl
   -o x.csv --json => --json | both
   -o - => --output | .csv
   --plot x.txt => plot | png
-  -p beta=auto => --param beta | number
+  -p beta=auto => parameter beta | number
 score --input-format conll accuracy
   short.txt --gold 4 -s 1 => column 4
   short.txt => line 2 | as many as its first, 3

@@ -120,7 +120,8 @@ def _param_value(
         rest = None if default is None else _default_table(bound, param, find)
         if not given:
             return rest
-        return _table(param, find.rows(value, param.sides, rest), len(bound.alphabet), where)
+        rows = find.rows(value, param.sides, None if rest is None else rest.tolist())
+        return _table(param, rows, len(bound.alphabet), where)
     value = (
         values.get(param.name)
         if default is None or given
