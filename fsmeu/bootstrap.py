@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
-
-_DRAWN_CELLS = 1 << 22  # sentences of the corpora that are drawn at once: 64 MB
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class IntervalEstimate:
 def drawn_weights(sentences: int, draws: int, seed: int) -> Iterator[Floats]:
     """How often each sentence is in each drawn corpus, (some draws, sentences) at a time."""
     random = np.random.default_rng(seed)
-    size = max(1, _DRAWN_CELLS // max(1, sentences))
+    size = max(1, limits.DRAWN_CELLS // max(1, sentences))
     for begin in range(0, draws, size):
         rows = min(size, draws - begin)
         chosen = random.integers(0, sentences, (rows, sentences))

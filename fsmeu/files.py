@@ -25,6 +25,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from fsmeu import limits
 from fsmeu.endings import ending_of
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, shorten
 
@@ -95,13 +96,12 @@ OBJECTS = 8  # bytes of memory for each byte of a text that becomes lists, texts
 TABLES = 4  # the same of one that becomes doubles: two characters are one number at most
 
 _VARIABLE = "FSMEU_MAX_BYTES"
-_MOST_BYTES = 1 << 29  # its default: twice as much, while computed with, is on every machine
 _CELL = 8
 
 
 def input_limit(growth: int = 1) -> int:
     """Bytes that an input may have, unpacked, where each takes ``growth`` bytes of memory."""
-    return limit_from(_VARIABLE, _MOST_BYTES) // growth
+    return limit_from(_VARIABLE, limits.MOST_BYTES) // growth
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.decoding.decode import decode
 from fsmeu.errors import FsmeuError, InputError, check_int, shorten
 from fsmeu.expectation.expect import expect
@@ -27,7 +28,6 @@ from fsmeu.models.chains import Independent
 
 __all__ = ["check_loss", "check_model"]
 
-_MOST_PAIRS = 1 << 16  # of sequences, or paths of a model, that are listed
 _TOLERANCE = 1e-9
 
 # -- models ----------------------------------------------------------------------------------------
@@ -54,8 +54,8 @@ def check_model(
     if not isinstance(model, Model):
         raise InputError(where, "a label model is needed, derived from fsmeu.Model")
     layered = check_promises(model, model.layered())
-    if len(model.labels) ** (2 * model.n) > _MOST_PAIRS:
-        must = f"there must be at most {_MOST_PAIRS:,} pairs of sequences, which are listed"
+    if len(model.labels) ** (2 * model.n) > limits.MOST_LISTED:
+        must = f"there must be at most {limits.MOST_LISTED:,} pairs of sequences, which are listed"
         given = f"{len(model.labels)} labels and length {model.n}"
         raise InputError(where, must, given=given, remedy="Give a shorter one")
     sequences = list(product(model.labels, repeat=model.n))
@@ -122,8 +122,8 @@ def _listed_paths(
         for source, label, target, weight in zip(*(c.tolist() for c in columns), strict=True):
             if weight > 0:
                 leaving[source].append((layered.alphabet.labels[label], target, weight))
-        if sum(len(leaving[state]) for _, state, _ in ways) > _MOST_PAIRS:
-            must = f"the model must have at most {_MOST_PAIRS:,} paths, which are listed"
+        if sum(len(leaving[state]) for _, state, _ in ways) > limits.MOST_LISTED:
+            must = f"the model must have at most {limits.MOST_LISTED:,} paths, which are listed"
             raise InputError(where, must, remedy="Give a shorter one")
         ways = [
             ((*y, label), target, weight * factor)
@@ -161,8 +161,8 @@ def check_loss(loss: LossLike | SimpleFunction, labels: Any = None, n: int = 3) 
     n = check_int("check_loss", "n", n, 0)
     known = _loss_of(loss, labels)
     where = f"check_loss of {known.kind} {known.name}"
-    if len(known.labels) ** (2 * n) > _MOST_PAIRS:
-        must = f"there must be at most {_MOST_PAIRS:,} pairs of sequences"
+    if len(known.labels) ** (2 * n) > limits.MOST_LISTED:
+        must = f"there must be at most {limits.MOST_LISTED:,} pairs of sequences"
         given = f"{len(known.labels)} labels and length {n}"
         raise InputError(where, must, given=given, remedy="Give a smaller n, or fewer labels")
     if isinstance(known, FunctionLoss):

@@ -8,11 +8,12 @@ a test marked ``thirds``; ``--all`` runs everything.
 """
 
 import os
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import settings
 
-from fsmeu import jit
+from fsmeu import jit, limits
 from tests.support import missing, nightly
 
 QUICK_SHARE = 6  # one in so many hypothesis examples is drawn by default
@@ -46,6 +47,13 @@ def pytest_runtest_setup(item):
 def pytest_runtest_call(item):
     with missing.skips_without_pynini():
         return (yield)
+
+
+@pytest.fixture
+def lowered():
+    """A function that gives thresholds of ``fsmeu.limits`` other values until the test ends."""
+    with ExitStack() as stack:
+        yield lambda *sets, **values: stack.enter_context(limits.lowered(*sets, **values))
 
 
 @pytest.fixture(scope="session")

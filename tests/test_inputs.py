@@ -71,8 +71,8 @@ def test_what_may_be_a_label_sequence(z):
     assert fsmeu.draw(HAMMING, z=z, y="100").dot == fsmeu.draw(HAMMING, z="101", y="100").dot
 
 
-def test_a_sequence_without_an_end(monkeypatch):
-    monkeypatch.setattr("fsmeu.fst.alphabet.MAX_ITEMS", 1000)
+def test_a_sequence_without_an_end(lowered):
+    lowered(MOST_ITEMS=1000)
     for endless in (itertools.count(), itertools.repeat(1)):
         with pytest.raises(InputError, match="at most 1,000"):
             fsmeu.expect(HAMMING, endless, [0.5])

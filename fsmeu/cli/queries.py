@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.progress_bar import ProgressBar
 
+from fsmeu import limits
 from fsmeu.cli import options as opt
 from fsmeu.cli import output as out
 from fsmeu.cli.completion import method_names
@@ -35,7 +36,6 @@ from fsmeu.expectation.expect import ENGINES, expect
 from fsmeu.expectation.query import fitted, further_tags
 from fsmeu.expectation.result import Expectation, Levels
 from fsmeu.fst.alphabet import Label
-from fsmeu.limits import CANDIDATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 from fsmeu.progress import progress_bar
@@ -199,7 +199,9 @@ class _Search:
     )
     constraint: str | None = opt.CONSTRAINT
     keep: int | None = opt.KEEP
-    budget: int = option("--budget B", "Work, as a number of candidates tried.", CANDIDATES, min=1)
+    budget: int = option(
+        "--budget B", "Work, as a number of candidates tried.", limits.CANDIDATES, min=1
+    )
     seconds: float | None = option(
         "--seconds S", "Time for trying candidates, for each sequence.", unset="no limit"
     )

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
+from fsmeu import limits
 from fsmeu.endings import CORPORA, format_by_ending
 from fsmeu.errors import Argument, FsmeuError, InputError, as_number, one_of, wording
 from fsmeu.files import OBJECTS, STDIN, open_input, read_bytes, readable, unpacked
@@ -29,10 +30,6 @@ from fsmeu.fst.alphabet import Label, as_labels
 from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.models import Independent, Model, from_json
 from fsmeu.models.adapters import parse_json
-
-RECORDS_AT_ONCE = 256  # records decided together: fast, and what a killed run computes again
-RECORD_BYTES = 1 << 26  # bytes of one record: 100,000 positions of 23 labels with all digits
-BLOCK_BYTES = 1 << 24  # bytes after which a block of records ends early
 
 _MARK = b"\xef\xbb\xbf"
 _WHERE = re.compile(r"(constraint|given)(?=[ :])")
@@ -80,7 +77,7 @@ class Record(NamedTuple):
 
 
 def blocks(source: Source, form: str) -> Iterator[list[Record]]:
-    """The records, ``RECORDS_AT_ONCE`` in a block, or fewer that are large.
+    """The records, ``limits.RECORDS_AT_ONCE`` in a block, or fewer that are large.
 
     A record is a line that is not empty, or a sentence, with empty lines around it. What is
     computed together is rounded alike: blocks depend on the corpus alone, so that a run that was
@@ -100,24 +97,26 @@ def blocks(source: Source, form: str) -> Iterator[list[Record]]:
             if stream is None:
                 stream = unpacked(source.raw)
                 stream.read(len(_MARK) * stream.peek(len(_MARK)).startswith(_MARK))
-            piece = stream.readline(RECORD_BYTES)
+            piece = stream.readline(limits.RECORD_BYTES)
         if piece.strip():
             begin = begin or line
             size = size + len(piece)
             filled = True
             pieces.append(piece)
-            if size > RECORD_BYTES:
+            if size > limits.RECORD_BYTES:
                 pieces.clear()
         ended = piece.endswith(b"\n") and (form == "jsonl" or not filled)
         if begin and (ended or not piece):
-            text = b"".join(pieces).rstrip(b"\r\n") if size <= RECORD_BYTES else None
+            text = b"".join(pieces).rstrip(b"\r\n") if size <= limits.RECORD_BYTES else None
             number = number + 1
             total = total + len(text or b"")
             block.append(Record(number, begin, text))
             begin = 0
             size = 0
             pieces = []
-        if block and (len(block) >= RECORDS_AT_ONCE or total >= BLOCK_BYTES or not piece):
+        if block and (
+            len(block) >= limits.RECORDS_AT_ONCE or total >= limits.BLOCK_BYTES or not piece
+        ):
             yield block
             block = []
             total = 0
@@ -223,7 +222,7 @@ def read_record(record: Record, form: str, places: RecordFields, given: Any = No
 def _text(record: Record) -> str:
     """The text of a record; an InputError where it is too long, or no UTF-8."""
     if record.text is None:
-        raise InputError("record", f"may have at most {RECORD_BYTES:,} bytes")
+        raise InputError("record", f"may have at most {limits.RECORD_BYTES:,} bytes")
     with readable("record"):
         return record.text.decode("utf-8")
 

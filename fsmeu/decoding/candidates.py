@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import (
     Answer,
@@ -20,19 +21,11 @@ from fsmeu.decoding.problem import (
 from fsmeu.errors import Argument, FsmeuError, SizeLimitError, wording
 from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.constraint import Constraint, ConstraintLayers, constraint_layers
-from fsmeu.limits import CELLS_PER_STATE, EXPLICIT_PER_CANDIDATE, STEPS_PER_CANDIDATE
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model
 from fsmeu.models.base import most_probable_many
 from fsmeu.trellis.layer_step import LayerStep, Steps, steps_of
 
-ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
-ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
-LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock
-LIST_LENGTH = 100  # sequences of an n-best list
-SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside other starts
-CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
-CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 WHY_EQUAL = "the value only tells whether the sequences are equal, so the most probable one is best"
 
 
@@ -56,9 +49,9 @@ def _equality_alone(problem: Problem) -> str | None:
 def _zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
     """The value of equal and of different pairs of length n; None if there are more, or unknown."""
     same = np.eye(len(loss.alphabet), dtype=bool)
-    for length in sorted({min(n, ZERO_ONE_TRIAL), n}):
+    for length in sorted({min(n, limits.ZERO_ONE_TRIAL), n}):
         try:
-            machine = loss.compile(length, max_states=ZERO_ONE_STATES)
+            machine = loss.compile(length, max_states=limits.ZERO_ONE_STATES)
         except FsmeuError:
             return None
         reached = np.zeros((machine.states, 2), bool)  # by labels that are equal, or have differed
@@ -159,7 +152,7 @@ def _exhaustive(problem: Problem) -> Answer:
 
 def _nbest(problem: Problem) -> Answer | str:
     """The best of the most probable sequences (minimum risk); proven where these are all."""
-    candidates = problem.most_probable(min(LIST_LENGTH, problem.budget))
+    candidates = problem.most_probable(min(limits.LIST_LENGTH, problem.budget))
     if not candidates:
         return "a sequence of positive probability must satisfy the constraint"
     why = f"the best of the {len(candidates)} most probable sequences"
@@ -190,14 +183,14 @@ def valued_candidates(problem: Problem, candidates: Sequence[Ints], engine: str 
     """
     work = 1
     if engine == "openfst":
-        work += problem.n**2 // EXPLICIT_PER_CANDIDATE
+        work += problem.n**2 // limits.EXPLICIT_PER_CANDIDATE
     count = min(len(candidates), max(1, problem.budget // work))
     blocks = [problem.values(candidates[:1], engine)]
     done = 1
     clock = problem.clock
     while done < count and not clock.over(done / count):
         left = (clock.seconds - clock.elapsed) / max(clock.elapsed, 1e-9)
-        size = max(1, min(done, LARGEST_BLOCK, int(min(left * done, LARGEST_BLOCK))))
+        size = max(1, min(done, limits.LARGEST_BLOCK, int(min(left * done, limits.LARGEST_BLOCK))))
         size = min(size, count - done)
         blocks.append(problem.values(candidates[done : done + size], engine))
         done += size
@@ -244,7 +237,7 @@ class Changes:
             codes = layers[-1]
             columns = slice(label * size, (label + 1) * size)
             mass_cells += len(codes) * layer_step.layered.widths[i]
-            guard_size("search", mass_cells // CELLS_PER_STATE)
+            guard_size("search", mass_cells // limits.CELLS_PER_STATE)
             targets, gains = self._advance(i, codes)
             after = targets[np.isin(codes, path)]
             changed = np.union1d(after, targets[:, columns])
@@ -255,7 +248,7 @@ class Changes:
             masses.append(layer_step.forward(i, masses[-1], steps, label * size))
             cells += targets.size * (1 + view.linear)
             self.steps += targets.size * layer_step.layered.widths[i]
-            if cells <= CACHED_STEPS:
+            if cells <= limits.CACHED_STEPS:
                 cached[i] = steps
         ending, slopes = view.values(layers[-1])
         ends = np.concatenate([ending[None], slopes])  # (quantities, states)
@@ -269,7 +262,7 @@ class Changes:
         return table
 
     def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
-        guard_size("search", len(codes) * self._view.symbols // CELLS_PER_STATE)
+        guard_size("search", len(codes) * self._view.symbols // limits.CELLS_PER_STATE)
         return self._view.advance(i + 1, codes)
 
 
@@ -298,7 +291,7 @@ def _search(problem: Problem) -> Answer:
                 best = z
                 top = value
             tried += valued
-            if tried + changes.steps // STEPS_PER_CANDIDATE >= problem.budget:
+            if tried + changes.steps // limits.STEPS_PER_CANDIDATE >= problem.budget:
                 break
         else:
             ended = True
@@ -314,7 +307,7 @@ def _search(problem: Problem) -> Answer:
 def _starts(problem: Problem, first: Ints) -> list[Ints]:
     """Distinct allowed sequences to climb from: probable ones, probable labels, ranked ones."""
     marginals = problem.model.marginals()
-    candidates = [first, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
+    candidates = [first, *problem.most_probable(limits.SEARCH_STARTS), marginals.argmax(axis=1)]
     order = np.argsort(marginals[:, 0], kind="stable")
     for share in (0.25, 0.5, 0.75):
         changed = np.zeros(problem.n, np.int64)
@@ -333,7 +326,7 @@ def _climbed(
     visited = set[bytes]()
     for k, start in enumerate(starts):
         current: Ints | None = start
-        for _ in range(CLIMB_STEPS):
+        for _ in range(limits.CLIMB_STEPS):
             if current is None or current.tobytes() in visited:
                 break
             visited.add(current.tobytes())

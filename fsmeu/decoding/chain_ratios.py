@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.count_ratio import RatioByCount, ratio_by_count
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
@@ -37,7 +38,6 @@ from fsmeu.decoding.problem import (
     optimality_gap,
 )
 from fsmeu.decoding.ranking import NO_TABLE, ranked
-from fsmeu.limits import LONG_CHAIN
 from fsmeu.losses.algebra.ratios import ratios_of_number
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis import chains
@@ -52,8 +52,6 @@ from fsmeu.trellis.roundings import LEAST, BoundedArray, BoundedValue
 from fsmeu.trellis.rules import Rule, rule_for
 from fsmeu.twofold import UNIT
 
-_PRECISE = 1e-14  # what a rule may leave out where it decides, as a part of the greatest ratio
-_ROUGH = 1e-5  # the same where it excludes
 _PAIRWISE = 64  # roundings behind a sum that numpy adds up in pairs, and a product
 _ROW = 1024  # scores that are added up one by one; sums of these are added then
 
@@ -192,7 +190,7 @@ class _Valued(NamedTuple):
     @property
     def is_precise(self) -> bool:
         """Whether no sweep need find its value again."""
-        return self.value.error <= chains.PROMISED * abs(self.value.value)
+        return self.value.error <= limits.PROMISED * abs(self.value.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +242,7 @@ class _Search:
         tried = 0
         centre = self.centre(segment)
         enough = lower
-        for eps in (_PRECISE, _ROUGH, _PRECISE):
+        for eps in (limits.PRECISE_RULE, limits.ROUGH_RULE, limits.PRECISE_RULE):
             left = segment.numbers[caps[segment.numbers] >= enough]
             first = segment.first if best is None else int(left[caps[left].argmax()])
             rule = self.rule(segment, first, first, first, eps)
@@ -270,7 +268,7 @@ class _Search:
                 best = found
             lower = max(lower, best.least(self.ratios.sign))
             enough = lower + max(hidden, PRECISION / 4 * abs(lower))
-            if upper <= enough or (is_for_all and eps == _PRECISE):
+            if upper <= enough or (is_for_all and eps == limits.PRECISE_RULE):
                 break
         return None if best is None else _Candidate(best, float(caps.max()), tried)
 
@@ -479,7 +477,7 @@ def _prepared(chain: BinaryChain, ratios: RatioByCount, moments: CountMoments) -
 
 def _counts_are_faster(problem: Problem) -> bool:
     """Whether counts are faster, as the sequence is short."""
-    return problem.n < LONG_CHAIN
+    return problem.n < limits.LONG_CHAIN
 
 
 CHAIN_RATIOS = Method(

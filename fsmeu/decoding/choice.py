@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from fsmeu import errors
+from fsmeu import errors, limits
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.decision import Bounds, Decision, bounds_of_best
@@ -41,8 +41,6 @@ from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.progress import Progress
 from fsmeu.trellis.roundings import BoundedValue
-
-FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 
 _EXACT = (RATIOS, CHAIN_RATIOS, ADDITIVE, LANES, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 
@@ -137,7 +135,7 @@ def _in_order(problem: Problem, options: Options) -> tuple[str, ...]:
         place = exact.index(COUNTING.name) + 1
         exact[place:place] = late
     names = (*exact, *engine.unproven)
-    few = all_sequences(problem) <= min(problem.budget, FEW_SEQUENCES)
+    few = all_sequences(problem) <= min(problem.budget, limits.FEW_SEQUENCES)
     if few or names[-1] == EXHAUSTIVE.name:
         return names
     return tuple(name for name in names if name != EXHAUSTIVE.name)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Ints
 from fsmeu.decoding.clock import ToldBounds
 from fsmeu.decoding.corpus_totals import FoundHypotheses, best_by_totals
@@ -34,7 +35,6 @@ from fsmeu.expectation.corpus import Corpus, CorpusTotals, totals_of_corpus
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import ConstraintLike
-from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.protocol import LossLike, takes_loss
 from fsmeu.models import ModelLike
 from fsmeu.parallel import checked_jobs
@@ -44,7 +44,6 @@ _WHY = (
     "the value is linear in what reads both sequences and otherwise looks at one count of each, so "
     "that totals of counts are tried and bounded one by one"
 )
-_CHANGES = 8  # changes of a label, about, that are valued where a gap is to be measured by them
 
 
 @takes_loss
@@ -134,7 +133,7 @@ def _as_one(corpus: Corpus) -> CorpusDecision | None:
     """
     loss = corpus.loss
     unmet = unmet_condition(loss.split)
-    model = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
+    model = corpus.as_one() if unmet is not None or corpus.n >= limits.LONG_SEQUENCE else None
     if model is None and unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
         where = f"decode_corpus, {loss.kind} {loss.name}"
@@ -225,7 +224,7 @@ def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
     free = replace(corpus, constraint=None)
     places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
     changes = []
-    for row, i in places[:: max(1, len(places) // _CHANGES)]:
+    for row, i in places[:: max(1, len(places) // limits.CORPUS_CHANGES)]:
         changed = [*zs[:row], zs[row].copy(), *zs[row + 1 :]]
         changed[row][i] = (changed[row][i] + 1) % len(corpus.models[row].alphabet)
         changes.append(abs(corpora.linear_expectation(free, changed).value - value))

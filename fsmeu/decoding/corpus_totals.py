@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound
 from fsmeu.decoding.hulls import best_sums
@@ -28,14 +29,10 @@ from fsmeu.expectation import corpus as corpora
 from fsmeu.expectation.corpus import Corpus, Group, by_sentence
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
-from fsmeu.limits import CORPUS_SCORE_CELLS, WINDOW_CELLS
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
-
-CORPUS_WINDOW_CELLS = 1 << 26  # cells of the counts of all sentences but one, for each: 512 MB
-CORPUS_VALUES = 1 << 31  # pairs of totals of both sides that are valued, block by block: a minute
 
 
 class FoundHypotheses(NamedTuple):
@@ -124,9 +121,9 @@ class _Totals:
         self.ref = _sums_of(ref)
         width = len(self.window.masses)
         what = "the distributions of the references' counts of all sentences but one may be"
-        _guard(sentences * width, CORPUS_WINDOW_CELLS, what)
+        _guard(sentences * width, limits.CORPUS_WINDOW_CELLS, what)
         what = "the values of the totals of both sides may be"
-        _guard(len(self.hyp) * width, CORPUS_VALUES, what)
+        _guard(len(self.hyp) * width, limits.CORPUS_VALUES, what)
         self.other_windows = all_but_one(parts, cut)  # by sentence: all other references' counts
         # For the totals tried g_q(k, r), (counts, width), bounds on errors of sums, and counts.
         self.slopes = dict[int, Floats]()
@@ -138,7 +135,7 @@ class _Totals:
         width = len(self.window.masses)
         ref = np.arange(self.window.low, self.window.low + width)
         possible = self.ref[ref] & (self.window.masses > 0)
-        size = max(1, WINDOW_CELLS // width)
+        size = max(1, limits.WINDOW_CELLS // width)
         for begin in range(0, len(ks), size):
             hyp = ks[begin : begin + size, None]
             slopes, offset = value_coefficients(
@@ -271,7 +268,7 @@ def _guard_scores(corpus: Corpus) -> None:
     for group in corpus.groups:
         group.trellis.guard("decode_corpus", group.n)
         cells += len(group.rows) * int(group.trellis.most_scores[group.n])
-    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
+    _guard(cells, limits.CORPUS_SCORE_CELLS, "the scores of steps of a corpus may be")
 
 
 def _guard(cells: int, limit: int, what: str) -> None:

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 
 _CLOSE = 1e-10  # numbers whose bound exceeds the best value by less than this part are not tried
 _WIDE = 1e-7  # a bound that is higher than the best value by this part is not so by rounding
-_IN_VAIN = 3  # numbers that are tried and not excluded themselves, as bounds are too wide
-MOST_TRIES = 64  # numbers that are tried where a bound leaves several; mostly five
 
 
 @dataclass(eq=False)
@@ -123,7 +122,7 @@ def branch_and_bound(
     before, or gives them as ``ends``.
     ``lower`` is a value that is known to be reached; the best one and the bound may stay ``gap``
     apart. ``stop`` is called with both before a number is tried; True ends the search. Without it,
-    ``MOST_TRIES`` numbers are tried at most.
+    ``limits.MOST_TRIES`` numbers are tried at most.
     """
     search.value(search.first)
     todo: list[tuple[float, int, int, Ints]] = []  # the greatest bound first
@@ -145,7 +144,7 @@ def branch_and_bound(
         if level > -np.inf:
             enough += max(gap, _CLOSE * abs(level))
         greatest = -todo[0][0] if todo else -np.inf
-        late = len(search.tried) >= MOST_TRIES
+        late = len(search.tried) >= limits.MOST_TRIES
         if stop is not None:
             late = stop(level, max(level, float(search.caps.max())))
         if greatest <= enough or late:
@@ -160,8 +159,8 @@ def branch_and_bound(
         above = search.lower_caps(np.array([k]), k, k) - enough
         is_in_vain = above > _WIDE * abs(level) and search.value(k) < enough
         in_vain += is_in_vain
-        if not is_in_vain or (k > search.first and in_vain < _IN_VAIN):
+        if not is_in_vain or (k > search.first and in_vain < limits.TRIED_IN_VAIN):
             add(low, k, left[left < k])
-        if not is_in_vain or (k < search.first and in_vain < _IN_VAIN):
+        if not is_in_vain or (k < search.first and in_vain < limits.TRIED_IN_VAIN):
             add(k, high, left[left > k])
     return best, float(search.caps.max())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu import limits
 from fsmeu.decoding.augmented import decide_augmented
 from fsmeu.decoding.choice import (
     METHODS_BY_ENGINE,
@@ -38,7 +39,6 @@ from fsmeu.errors import FsmeuError, InputError, SizeLimitError, leave_out
 from fsmeu.expectation.query import batch_size, bind_labels, fitted, group_by_structure, model_at
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import ConstraintLike, as_constraint
-from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
@@ -48,8 +48,6 @@ from fsmeu.trellis.count_tables import RowValues
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
 
 class DecisionOptions(TypedDict, total=False):
@@ -91,7 +89,7 @@ def decode(
     method: str = "auto",
     keep: int | None = None,
     constraint: ConstraintLike | None = None,
-    budget: int = CANDIDATES,
+    budget: int = limits.CANDIDATES,
     seconds: float | None = None,
     progress: Progress | None = None,
     engine: str = "auto",
@@ -156,7 +154,7 @@ def _decide_augmented(
 ) -> Decision:
     """The decision of ``decode`` with a reference to augment by."""
     where = "decode with augment"
-    plain = Options("auto", None, options.constraint, CANDIDATES, None, "auto")
+    plain = Options("auto", None, options.constraint, limits.CANDIDATES, None, "auto")
     for name, default in plain._asdict().items():
         given = getattr(options, name)
         if given is not default and given != default:
@@ -188,7 +186,7 @@ def decode_many(
     method: str = "auto",
     keep: int | None = None,
     constraint: ConstraintLike | None = None,
-    budget: int = CANDIDATES,
+    budget: int = limits.CANDIDATES,
     seconds: float | None = None,
     progress: Progress | None = None,
     jobs: int = 1,
@@ -283,7 +281,7 @@ def _divided(
         for pairs in _with_probabilities_apart(problems):
             size = 1
             if scheduler is None and are_decided_together(pairs[0][1], options):
-                size = min(DECISIONS_AT_ONCE, batch_size(first, len(left), threads))
+                size = min(limits.DECISIONS_AT_ONCE, batch_size(first, len(left), threads))
             elif scheduler is not None or threads > 1:
                 work.apart.extend(row for row, _ in pairs)
                 continue

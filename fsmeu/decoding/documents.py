@@ -7,6 +7,7 @@ states as short ones.
 
 from __future__ import annotations
 
+from fsmeu import limits
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.lanes import WHY, best_by_lanes
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, one_by_one
@@ -15,12 +16,6 @@ from fsmeu.expectation.totals import ESCAPED, caps, totals_problem, unmet_by_tot
 from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
-
-# Lanes are faster than counts where a sweep by counts takes so many sums; and where the squared
-# length times a power of the labels but one is so much, whatever the loss.
-SWEEP_WORK = 10_000_000
-LEAST_WORK = 68_000
-POWER_OF_LABELS = 0.62
 
 
 def _condition(problem: Problem) -> str | None:
@@ -64,11 +59,13 @@ def _by_lanes(problem: Problem) -> Answer | str:
 
 def _counts_are_faster(problem: Problem) -> bool:
     """Whether counts are faster, as the sequence is short and its labels are few."""
-    work: float = problem.n**2 * (len(problem.loss.labels) - 1) ** POWER_OF_LABELS
-    if work >= LEAST_WORK or _condition(problem) is not None:
+    work: float = problem.n**2 * (len(problem.loss.labels) - 1) ** limits.POWER_OF_LABELS
+    if work >= limits.LANE_DECISION_WORK or _condition(problem) is not None:
         return False
     trellis = problem.trellis
-    return not isinstance(trellis, Refused) and trellis.work(problem.n, 1) < SWEEP_WORK
+    return (
+        not isinstance(trellis, Refused) and trellis.work(problem.n, 1) < limits.SWEEP_DECISION_WORK
+    )
 
 
 LANES = Method("lanes", _condition, one_by_one(_by_lanes), after_counting=_counts_are_faster)

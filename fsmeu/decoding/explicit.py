@@ -22,6 +22,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.candidates import (
     EXHAUSTIVE,
@@ -49,15 +50,11 @@ from fsmeu.fst.distance import determinized
 from fsmeu.fst.image import ArcTable, fst_from_table, symbol_table, trimmed, without_zero_arcs
 from fsmeu.fst.layers import table_from_layered
 from fsmeu.fst.openfst import Fst
-from fsmeu.limits import ARCS_PER_CANDIDATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import LossLike
 from fsmeu.models import ModelLike, NBest, as_model
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import value_coefficients
-
-LISTED_PATHS = 4  # shortest paths that are valued in doubles
-
 
 # -- losses that split by tape ---------------------------------------------------------------------
 
@@ -145,7 +142,7 @@ def _split_answer(problem: Problem) -> Answer | str:
     bounds = np.full(len(offsets), -np.inf)
     tried = 0
     for end in search.likely_first():
-        spent = tried * (1 + table.arcs // ARCS_PER_CANDIDATE)
+        spent = tried * (1 + table.arcs // limits.ARCS_PER_CANDIDATE)
         if tried and (spent >= problem.budget or problem.clock.over(tried / len(offsets))):
             break
         tried += 1
@@ -161,7 +158,7 @@ def _split_answer(problem: Problem) -> Answer | str:
         if bounds[end] <= best.value - best.error:
             break
         costs, errors = search.costs(search.worth(end))
-        paths = best_paths(table, costs - errors, search.ending(end), LISTED_PATHS)
+        paths = best_paths(table, costs - errors, search.ending(end), limits.LISTED_PATHS)
         least = min(float(paths.costs[0]), paths.beyond)
         above = max(above, sign * float(offsets[end]) - least + float(apart[end]))
         own = paths.arcs[int(costs[paths.arcs].sum(axis=1).argmin())]
@@ -204,7 +201,7 @@ def _viterbi(problem: Problem) -> Answer:
     E[value] is v1 + (v0 - v1) P(z), with the values of equal and of different sequences.
     """
     table, roundings = _likely(problem)
-    paths = best_paths(table, table.weight, table.final, LISTED_PATHS)
+    paths = best_paths(table, table.weight, table.final, limits.LISTED_PATHS)
     gap = relative_error(roundings)
     if len(paths.costs):
         gap += max(0.0, float(paths.costs[0]) - paths.beyond)

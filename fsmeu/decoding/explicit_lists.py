@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.candidates import allowed_sequences, late_sentence, valued_candidates
 from fsmeu.decoding.decision import PRECISION
@@ -29,7 +30,6 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import ConstraintLike, as_constraint
 from fsmeu.fst.distance import signed_parts, weights_of_inputs
 from fsmeu.fst.image import ArcTable
-from fsmeu.limits import CANDIDATES, KEPT_CELLS_PER_STATE
 from fsmeu.losses.loss import without_value
 from fsmeu.losses.protocol import (
     Loss,
@@ -43,8 +43,6 @@ from fsmeu.models import ModelLike, as_model
 from fsmeu.trellis.roundings import LEAST, BoundedValues
 from fsmeu.trellis.value_roundings import register_errors, value_errors
 from fsmeu.twofold import two_sum
-
-ELEMENTS_PER_STATE = 20  # pairs (prefix, state) of determinization for each state allowed
 
 
 def best_of_all(problem: Problem) -> Answer:
@@ -123,20 +121,22 @@ def guard_prefixes(table: ArcTable, sequences: float) -> None:
     labels = float(table.ilabel.max(initial=1))
     widths = np.bincount(table.depths[0])
     prefixes = np.minimum(labels ** np.arange(len(widths)), min(sequences, 1e12))
-    guard_size("composition", int(widths @ prefixes) // ELEMENTS_PER_STATE)
+    guard_size("composition", int(widths @ prefixes) // limits.ELEMENTS_PER_STATE)
 
 
 def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], ListedBest]:
     """The best hypotheses as label indices, and what is known of them."""
     with composition.advising_default():
         hypotheses = [
-            allowed_sequences(model, corpus.allowed(row), CANDIDATES)
+            allowed_sequences(model, corpus.allowed(row), limits.CANDIDATES)
             for row, model in enumerate(corpus.models)
         ]
         sizes = [len(zs) for zs in hypotheses]
         count = math.prod(sizes)
-        if count > CANDIDATES:
-            must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
+        if count > limits.CANDIDATES:
+            must = (
+                f"there may be at most {limits.CANDIDATES:,} hypotheses for all sentences together"
+            )
             raise SizeLimitError("decode_corpus", must, given=f"{float(count):.6g}")
         values, errors = _corpus_values(corpus, hypotheses)
     rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
@@ -172,7 +172,7 @@ def _corpus_values(corpus: Corpus, hypotheses: Sequence[Ints]) -> tuple[Floats, 
         reached, place = np.unique(sums.reshape(len(sums), -1), axis=1, return_inverse=True)
         place = place.reshape(sums.shape[1:])
         cells = len(chances) * len(zs) * reached.shape[1]
-        guard_size("sums of counts", cells // KEPT_CELLS_PER_STATE)
+        guard_size("sums of counts", cells // limits.KEPT_CELLS_PER_STATE)
         after = np.zeros((len(chances), len(zs), reached.shape[1]))
         for k, places in enumerate(place.T):  # other totals so far, other totals now
             after[:, :, places] += chances[:, None] * added[:, k, None]

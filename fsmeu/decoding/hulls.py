@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.best_kernels import corners
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.roundings import relative_error
-
-EXACT_SUMS = 1 << 26  # sums of scores up to which those of all totals are exact: .1 s
 
 
 class Hulls:
@@ -79,7 +78,7 @@ def best_sums(tables: Sequence[Floats]) -> BestSums:
     if len(tables) == 1:
         return BestSums(tables[0], lambda total: np.array([total]), 0.0)
     size = 1 + sum(len(table) - 1 for table in tables)
-    if size * sum(map(len, tables)) > EXACT_SUMS:
+    if size * sum(map(len, tables)) > limits.EXACT_SUMS:
         hulls = Hulls(tables)
         error = relative_error(2 * len(hulls.knots) + 8) * hulls.size
         bounds = np.interp(np.arange(size), hulls.knots, hulls.values)

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.count_search import CountSearch, branch_and_bound, chords
 from fsmeu.decoding.hulls import best_sums
@@ -61,14 +62,10 @@ from fsmeu.trellis.lanes import TAIL, CountRange
 from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.rules import Rule
 
-MOST_SCORES = 1 << 27  # scores that are kept: 1 GB
-
 WHY = (
     "the value is a ratio of a joint count and a sum of counts of each sequence by itself, and "
     "expectations are generating functions at a few nodes whose remainders are bounded"
 )
-FEWEST_BESIDE = 12  # totals on either side of one whose sums are found with it,
-PART_BESIDE = 64  # and one more for so many labels
 _CLOSE = 1e-10  # the part of a value that an upper bound may be above it
 _NOT_ALLOWED = BoundedValue(-math.inf, 0.0)
 
@@ -169,7 +166,7 @@ class _Search:
         none = value_of_none(self.problem) if self.allows_none else _NOT_ALLOWED
         if none is None:
             return None
-        if sum(swept.scores.value.size for swept in self.first) > MOST_SCORES:
+        if sum(swept.scores.value.size for swept in self.first) > limits.MOST_SCORES:
             return None
         expected = self._expected()
         near = self._near(expected, none)
@@ -258,7 +255,7 @@ class _Search:
                 if is_wide or not rule.is_one_sided:
                     rule = wide_rule_of_totals(self.ratio, near.first, near.last)
                 swept = self.swept(rule)
-            if sum(part.scores.value.size for part in swept) > MOST_SCORES:
+            if sum(part.scores.value.size for part in swept) > limits.MOST_SCORES:
                 return decision
             lanes = _LaneScores(self, rule, swept, expected, near)
             decision = self._with_rule(lanes, expected, none)
@@ -316,7 +313,7 @@ class _LaneScores:
         self.expected = np.maximum(expected, 0.0)
         self.near = near
         # How far from a total other totals of one sentence are whose sums are found with it.
-        self.reach = FEWEST_BESIDE + search.problem.n // PART_BESIDE
+        self.reach = limits.FEWEST_BESIDE + search.problem.n // limits.PART_BESIDE
         if search.one is None:
             self.reach = len(search.ratio.v)
         logs = np.concatenate([part.logs for part in swept])  # (sentences, lanes)

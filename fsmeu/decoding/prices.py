@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.engine import SplitTrellis
@@ -21,7 +22,6 @@ from fsmeu.trellis.price_kernels import PriceBuffers, best_at_prices, set_priced
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.z_tables import COUNTED
 
-_MOST_LINES = 12  # pairs of prices that are tried to find the best of all counts
 _ASIDE = 0.04  # the part of a price by which those differ that tell how fast counts fall
 _BETWEEN = (0.1, 0.7)  # where bounds are close between two counts, of which the first is nearer
 _FARTHER = (0.0, 0.1, 0.4)  # parts of a price by which those for farther counts differ
@@ -101,7 +101,7 @@ class PricedSums:
         self._set_steps(plain, np.ones(1))
         sides = self._at_prices(0.4 * price, 0.8 * price)
         lines = sides
-        for _ in range(_MOST_LINES):
+        for _ in range(limits.MOST_PRICES):
             self.reached = k = _most_worth(lines, worth, offset)
             best = float(self._bounds(lines, self.size)[k])
             price = best * float(falls[k]) - float(added[k]) if k else 0.25 * price

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fsmeu import errors
+from fsmeu import errors, limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
 from fsmeu.decoding.decision import PRECISION
@@ -38,7 +38,6 @@ from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import pair_layers
-from fsmeu.limits import CANDIDATES, CHEAP_STATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss, allowed_by_loss
@@ -52,8 +51,6 @@ from fsmeu.trellis.trellis_cache import Refused, trellis_of
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
 UNSEEN = 1e-12  # nor by no more than this part of a finite range
 FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
-LISTED_ARCS = 1 << 20  # arcs of a model of which it is asked whether they leave one reference
-_CHANGES = 16  # changes of one label whose values tell what one costs
 HIDDEN = "rounding hides which is best"
 
 
@@ -68,7 +65,7 @@ class Problem:
     model: Model
     constraint: Constraint | None = None  # the sequences that are allowed, if not all
     keep: int | None = None  # states kept per layer, where values are approximate
-    budget: int = CANDIDATES  # the work of methods that try many candidates, in candidates
+    budget: int = limits.CANDIDATES  # the work of methods that try many candidates, in candidates
     clock: Clock = field(default_factory=Clock)  # the time that these may take, if limited
 
     def __post_init__(self) -> None:
@@ -109,9 +106,9 @@ class Problem:
 
         Those of a sweep over a trellis, or of a layer where all layers are walked.
         """
-        if swept_trellis(self.loss, self.model, CHEAP_STATES) is not None:
-            return CHEAP_STATES
-        return max(1, CHEAP_STATES // max(1, self.n))
+        if swept_trellis(self.loss, self.model, limits.CHEAP_STATES) is not None:
+            return limits.CHEAP_STATES
+        return max(1, limits.CHEAP_STATES // max(1, self.n))
 
     @cached_property
     def trellis(self) -> SplitTrellis | Refused:
@@ -407,9 +404,9 @@ def _step(problem: Problem, indices: Ints) -> float:
     labels = len(problem.loss.alphabet)
     if problem.n == 0 or labels == 1 or problem.loss.allowed(problem.n) is not None:
         return 0.0
-    rows = np.arange(_CHANGES)
-    places = np.linspace(0, problem.n - 1, _CHANGES).astype(int)
-    changed = np.repeat(indices[None], _CHANGES, axis=0)
+    rows = np.arange(limits.MEASURED_CHANGES)
+    places = np.linspace(0, problem.n - 1, limits.MEASURED_CHANGES).astype(int)
+    changed = np.repeat(indices[None], limits.MEASURED_CHANGES, axis=0)
     changed[rows, places] = (indices[places] + 1 + rows % (labels - 1)) % labels
     with suppress(FsmeuError, TimeoutError):
         values, _ = problem.values([indices, *changed], max_states=problem.cheap_states)
@@ -446,9 +443,9 @@ def _ends(problem: Problem) -> Iterator[float]:
     end = better(problem.loss.value_range(problem.n))
     if math.isfinite(end):
         yield end
-    is_cheap = problem.n * len(problem.loss.alphabet) ** 2 <= LISTED_ARCS
+    is_cheap = problem.n * len(problem.loss.alphabet) ** 2 <= limits.LISTED_ARCS
     if is_cheap and np.isin(problem.model.marginals(), (0.0, 1.0)).all():
         hypotheses = allowed_layers(problem.model, problem.constraint)
         pairs = pair_layers(hypotheses, problem.model.layered())
-        machine = problem.loss.compile(problem.n, None, CHEAP_STATES, pairs=pairs)
+        machine = problem.loss.compile(problem.n, None, limits.CHEAP_STATES, pairs=pairs)
         yield better(machine.values[~np.isnan(machine.values)].tolist())

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.candidates import late_sentence, valued_candidates
 from fsmeu.decoding.problem import (
@@ -24,7 +25,6 @@ from fsmeu.decoding.problem import (
     optimality_gap,
 )
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra import confusion
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.trellis.roundings import LEAST, relative_error
@@ -110,7 +110,7 @@ def _condition(problem: Problem) -> str | None:
     form = problem.confusion
     if fault is not None or form is None:
         return fault
-    guard_size("decode by ranking", (problem.n + 1) ** 3 // TABLES_PER_STATE)
+    guard_size("decode by ranking", (problem.n + 1) ** 3 // limits.TABLES_PER_STATE)
     case = problem.cached("tp_counterexample", lambda: confusion.tp_counterexample(form, problem.n))
     if case is None:
         return None

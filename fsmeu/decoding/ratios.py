@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.problem import Answer, Method, Problem, certify, optimality_gap
 from fsmeu.decoding.ranking import ranked_fault
@@ -25,18 +26,16 @@ from fsmeu.losses.algebra.ratio_family import RatioFamily, family_of
 from fsmeu.models import Bernoulli, Model
 from fsmeu.models.checks import vector_of_numbers
 from fsmeu.trellis.count_tables import (
-    FEWEST_FOR_NODES,
     RowValues,
     count_tables,
     grows_with_hits,
 )
-from fsmeu.trellis.independent import SHORT, UnfitError, node_values
+from fsmeu.trellis.independent import UnfitError, node_values
 from fsmeu.trellis.independent_search import UNSEEN, ranked_values
 
 if TYPE_CHECKING:
     from fsmeu.trellis.ranked_kernels import BestOfRows
 
-RANKED_CELLS = 4_000_000  # values of candidates that are computed at once: 32 MB
 
 _NO_RATIOS = "the value must be a sum of ratios of counts"
 _WORSE = "more true positives must never make it worse"
@@ -70,9 +69,9 @@ def _derived(problem: Problem) -> RowValues | RatioFamily | str:
     assert form is not None
     if not problem.n:
         return "there must be labels"
-    is_short = problem.n < FEWEST_FOR_NODES
+    is_short = problem.n < limits.FEWEST_FOR_NODES
     # Tables of all counts need no ratios at their own length: that there are any is asked once.
-    family = _family(form, FEWEST_FOR_NODES if is_short else problem.n)
+    family = _family(form, limits.FEWEST_FOR_NODES if is_short else problem.n)
     if family is None:
         return _NO_RATIOS
     if is_short:
@@ -81,7 +80,7 @@ def _derived(problem: Problem) -> RowValues | RatioFamily | str:
     _check_extremes(form, problem.n)
     if not (family.rises if problem.sign > 0 else family.falls):
         return _WORSE
-    if problem.n > SHORT:
+    if problem.n > limits.SHORT_RULE:
         return family
     try:
         return node_values(family)
@@ -143,7 +142,7 @@ def _equal_answer(problem: Problem) -> Answer | None:
 
 def rows_at_once(n: int) -> int:
     """How many sequences of a length are decided at once."""
-    return max(1, RANKED_CELLS // (n + 1))
+    return max(1, limits.RANKED_CELLS // (n + 1))
 
 
 def decide_rows(ranking: RowValues, p: Floats, sign: float, off: Floats | float) -> BestOfRows:

@@ -41,12 +41,12 @@ from itertools import chain
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, certify, optimality_gap
 from fsmeu.decoding.ranking import ranked_answer, ranked_fault
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import SUMS_PER_CANDIDATE, TABLES_PER_STATE
 from fsmeu.losses.algebra.split import Split
 from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.batches import BestHypotheses
@@ -56,10 +56,8 @@ from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.trellis_cache import Refused, sweep_obstacle
 from fsmeu.trellis.windows import Window, count_window, without_each
 
-_SUMS_PER_SECOND = 3e9  # of compiled loops, where the time of a decision is limited
 _SLOWER = 16  # how many times as slow as the estimate a machine that is busy may be
 GAINS_OVERFLOW = "expected gains overflow doubles"
-COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
@@ -98,12 +96,12 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 
 def _ends_in_budget(trellis: SplitTrellis, problem: Problem) -> int:
     """How many ends the budget allows to try."""
-    return trellis.ends_in(problem.n, problem.sign, problem.budget * SUMS_PER_CANDIDATE)
+    return trellis.ends_in(problem.n, problem.sign, problem.budget * limits.SUMS_PER_CANDIDATE)
 
 
 def _ends_allowed(trellis: SplitTrellis, problem: Problem) -> int:
     """How many ends the budget allows, and the time surely, even on a slow machine."""
-    sums = problem.clock.left * _SUMS_PER_SECOND / _SLOWER
+    sums = problem.clock.left * limits.SUMS_PER_SECOND / _SLOWER
     in_time = trellis.ends_in(problem.n, problem.sign, sums)
     return min(in_time, _ends_in_budget(trellis, problem))
 
@@ -185,7 +183,7 @@ def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 
 def _has_windows(problem: Problem) -> bool:
     """Whether labels are many and independent, so that windows of their counts may serve."""
-    few = problem.n <= COUNTED_AT_ONCE or ranked_fault(problem) is not None
+    few = problem.n <= limits.COUNTED_AT_ONCE or ranked_fault(problem) is not None
     return not few and math.isfinite(_greatest(problem))
 
 
@@ -222,7 +220,7 @@ def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] 
     ref = window.counts
     mass = window.masses
     greatest = _greatest(problem)
-    guard_size("decode", n * len(ref) // TABLES_PER_STATE)
+    guard_size("decode", n * len(ref) // limits.TABLES_PER_STATE)
     values, errors = np.empty((2, n + 1))
     joint = np.zeros((1, len(ref)))  # E[tp; ref = s], (k, s)
     lost = window.lost

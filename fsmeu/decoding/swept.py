@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import FoundPaths, Scores
 from fsmeu.trellis.lanes import CountRange, LaneGroup, NodeLogs, node_logs
 from fsmeu.trellis.rules import Rule
 
-SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
 NEGLIGIBLE = 1e-16  # a score that is left out, where x is 0
 
 
@@ -120,7 +120,7 @@ def parts_of(groups: Sequence[LaneGroup]) -> list[SentencePart]:
     place = 0
     for group in groups:
         cells = max(1, int(group.trellis.most_scores[group.n]))
-        size = max(1, SCORES_AT_ONCE // cells)
+        size = max(1, limits.SCORES_AT_ONCE // cells)
         for begin in range(0, group.size, size):
             weights = group.weights.rows(slice(begin, begin + size))
             part = LaneGroup(group.trellis, weights)

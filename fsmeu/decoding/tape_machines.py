@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.expectation.composition import path_roundings
@@ -24,7 +25,6 @@ from fsmeu.fst.distance import backward_by_end, forward
 from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst, trimmed
 from fsmeu.fst.layers import Layered, fst_from_layered, pair_layers, string_layers
 from fsmeu.fst.openfst import Fst
-from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.machine.machine import explore, machine_view
 from fsmeu.losses.semantics.domains import not_told_apart
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _WHERE = "composition"
-_PAIRS_PER_STATE = 64  # pairs of steps, whose amounts are worked out, that count as one state
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,12 +157,12 @@ def flows_of(reference: TapeMachine) -> Flows:
     """The probabilities of the steps of a reference, by distances from the start and the ends."""
     table = reference.table
     counts, end = reference.ends
-    guard_size(_WHERE, len(counts) * table.states // KEPT_CELLS_PER_STATE)
+    guard_size(_WHERE, len(counts) * table.states // limits.KEPT_CELLS_PER_STATE)
     before = forward(table)
     behind = backward_by_end(table, end, len(counts))
     shape = reference.n, len(reference.steps)
     place = reference.position * shape[1] + reference.step
-    guard_size(_WHERE, len(counts) * shape[0] * shape[1] // KEPT_CELLS_PER_STATE)
+    guard_size(_WHERE, len(counts) * shape[0] * shape[1] // limits.KEPT_CELLS_PER_STATE)
     joint = np.empty((len(counts), *shape))
     for row, distance in zip(joint, behind, strict=True):
         flow = before[table.source] * table.factor * distance[table.target]
@@ -199,7 +198,7 @@ class StepWorths:
         n = hypothesis.n
         z_rows, z_row = _distinct(hypothesis.steps[:, list(term.z)])
         y_rows, y_row = _distinct(reference.steps[:, list(term.y)])
-        guard_size(_WHERE, len(z_rows) * len(y_rows) // _PAIRS_PER_STATE)
+        guard_size(_WHERE, len(z_rows) * len(y_rows) // limits.STEP_PAIRS_PER_STATE)
         added = term_amounts(form, term, z_rows, y_rows, n)
         for table in added.tables:  # the worth of every step is computed, whatever the position
             if is_undefined(table.amount).any():

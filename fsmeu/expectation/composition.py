@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import EmptyError, SizeLimitError, visible
@@ -35,7 +36,6 @@ from fsmeu.models.paths import total
 from fsmeu.trellis.roundings import BoundedValues, one_value
 from fsmeu.trellis.value_roundings import machine_errors
 
-MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
 _MOST_LOG = 746  # -log of the least double
 
 
@@ -280,7 +280,7 @@ def _pruned_masses(built: Composition, keep: int) -> Floats:
 def window_form(query: Query) -> WindowSum | None:
     """The loss as a sum over windows; None if it is none, or has few memory contents."""
     form = window_sum(query.loss, query.n)
-    return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
+    return form if form is not None and form.contents >= limits.MUCH_TO_REMEMBER else None
 
 
 def summed_value(query: Query, max_states: int | None) -> BoundedValues:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.expectation import query
@@ -36,7 +37,6 @@ from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, ConstraintLike, as_constraint
 from fsmeu.fst.layers import ArcWeights
-from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses import protocol
 from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.protocol import (
@@ -54,17 +54,12 @@ from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.tapes import PLAIN_PAIRS, NonIntegerCountError, value_coefficients
+from fsmeu.trellis.tapes import NonIntegerCountError, value_coefficients
 from fsmeu.trellis.trellis_cache import split_trellis_of
 from fsmeu.trellis.walk import walk
 from fsmeu.trellis.windows import Window, product_tree, sum_of_all
 from fsmeu.twofold import UNIT
 
-MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
-MOST_TABLED_LABELS = 5_000  # labels of a corpus that are walked for it, some 10 seconds
-_FEW_WALKED = 16  # sentences after which the table is projected to the whole corpus
-FEW_COUNTED = 256  # the greatest count below which windows are as exact as lanes, and faster
-CAPPED_LENGTH = 128  # labels of the longest sentence from which on ages stop at a cap
 _BY_DRAWING = (
     "Ask for fewer sentences, or for a sample of the values: [fsmeu.evaluate_corpus(loss, zs, ys) "
     "for ys in zip(*[model.sample(200) for model in models])]"
@@ -142,9 +137,8 @@ class Corpus:
             layers = None if allowed is None else query.allowed_layers(first, allowed).layers
             trellis = split_trellis_of(self.losses[rows[0]], first, layers, cap)
             if trellis.common.any():
-                must = (
-                    f"what is counted of a corpus may look at up to {PLAIN_PAIRS:,} pairs of labels"
-                )
+                most = f"{limits.PLAIN_PAIRS:,} pairs of labels"
+                must = f"what is counted of a corpus may look at up to {most}"
                 got = f"{len(first.labels):,} labels"
                 raise SizeLimitError("corpus", must, given=got, remedy="Use fewer labels")
             size = query.batch_size(first, len(rows), 1)
@@ -204,7 +198,7 @@ def expect_corpus(loss: LossLike, zs: Sequences, models: Iterable[ModelLike]) ->
         check_hypothesis(loss, z, name)
     form = corpus.loss.split
     joined = corpus.as_one()
-    is_short = joined is None or corpus.n < LONG_SEQUENCE
+    is_short = joined is None or corpus.n < limits.LONG_SEQUENCE
     if form is not None and form.counted and is_short:
         with suppress(NonIntegerCountError):
             return lane_expectation(corpus, indices) or linear_expectation(corpus, indices)
@@ -234,7 +228,7 @@ def totals_of_corpus(corpus: Corpus, fewest: int = 0) -> Iterator[CorpusTotals]:
     if not corpus.models or unmet_by_totals(loss, corpus.n) is not None:
         return
     longest = max(model.n for model in corpus.models)
-    for cap in caps(loss, longest) if longest >= CAPPED_LENGTH else [None]:
+    for cap in caps(loss, longest) if longest >= limits.CAPPED_LENGTH else [None]:
         groups = corpus.groups_at(cap) if cap is not None else corpus.groups
         lanes = [LaneGroup(group.trellis, group.weights) for group in groups]
         problem = totals_problem(loss, corpus.n, lanes)
@@ -247,7 +241,7 @@ def totals_of_corpus(corpus: Corpus, fewest: int = 0) -> Iterator[CorpusTotals]:
 def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
     """The expected value by lanes; None if it is no ratio of totals, or few items are counted."""
     found = None
-    for totals in totals_of_corpus(corpus, FEW_COUNTED):
+    for totals in totals_of_corpus(corpus, limits.FEW_COUNTED):
         if not totals.reaches_cap(zs):
             by_group = [[zs[row] for row in group.rows] for group in totals.groups]
             found = expected_ratio(totals.problem, by_group)
@@ -282,7 +276,7 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         trellis = group.trellis
         y_tables = trellis.y_tables
         cells = (1 + counts) * int(y_tables.columns[group.n] * y_tables.width[group.n])
-        guard_size("expect_corpus", cells // CELLS_PER_STATE)
+        guard_size("expect_corpus", cells // limits.CELLS_PER_STATE)
         weights = group.weights
         found = trellis.sums(weights, [zs[row] for row in group.rows])
         hyp += int(found.ended.sum())
@@ -330,8 +324,10 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     """The expected value from a table with a cell for every tuple of totals that are looked at."""
     whole = protocol.check_totals(corpus.loss, "expect_corpus")
     names = protocol.counts_read(whole)
-    if corpus.n > MOST_TABLED_LABELS:
-        must = f"the distribution of counts is tabled for up to {MOST_TABLED_LABELS:,} labels"
+    if corpus.n > limits.MOST_TABLED_LABELS:
+        must = (
+            f"the distribution of counts is tabled for up to {limits.MOST_TABLED_LABELS:,} labels"
+        )
         raise SizeLimitError("expect_corpus", must, given=f"{corpus.n:,}", remedy=_BY_DRAWING)
     parts = list[_CountDistribution]()
     labels = 0
@@ -343,7 +339,9 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         parts.append(part)
         labels += model.n
         _guard_table(1 + size)
-        if len(parts) == _FEW_WALKED:  # half as fast as so far: later sentences may count less
+        if (
+            len(parts) == limits.FEW_WALKED
+        ):  # half as fast as so far: later sentences may count less
             _guard_table(1 + size * max(1.0, corpus.n / labels / 2), "about ")
     none = np.ones((1,) * len(least))
     [table] = product_tree(parts or [_CountDistribution(none, none > 0, 0.0)], _plus)[-1]
@@ -362,8 +360,10 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
 def _guard_table(shape: Floats | Ints, about: str = "") -> None:
     """Refuses a table of more tuples of totals than may be held."""
     cells = math.prod(shape.tolist())
-    if cells > MOST_CORPUS_TABLE:
-        must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
+    if cells > limits.MOST_CORPUS_TABLE:
+        must = (
+            f"the counts of the corpus may have up to {limits.MOST_CORPUS_TABLE:,} tuples of totals"
+        )
         given = f"{about}{cells:,.0f}"
         raise SizeLimitError("expect_corpus", must, given=given, remedy=_BY_DRAWING)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.expectation.composition import window_form
 from fsmeu.expectation.query import Query
@@ -26,11 +27,6 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
-# Lanes are faster than counts where a sweep by counts takes so many sums; and where the squared
-# length times the labels but one is so much, whatever the loss: then nobody counts the sums.
-SWEEP_WORK = 30_000_000
-DOCUMENT_WORK = 400_000
-
 
 def is_document(query: Query) -> bool:
     """Whether it is a long sequence, z given, whose value is a ratio of totals."""
@@ -38,10 +34,10 @@ def is_document(query: Query) -> bool:
         return False
     if unmet_by_totals(query.loss, query.n) is not None:
         return False
-    if query.n**2 * (len(query.loss.labels) - 1) >= DOCUMENT_WORK:
+    if query.n**2 * (len(query.loss.labels) - 1) >= limits.DOCUMENT_WORK:
         return True
     trellis = trellis_of(query.loss, query.model)
-    return isinstance(trellis, Refused) or trellis.work(query.n, 1) >= SWEEP_WORK
+    return isinstance(trellis, Refused) or trellis.work(query.n, 1) >= limits.SWEEP_WORK
 
 
 def _document_problem(query: Query, most_escaped: float) -> TotalsProblem | None:

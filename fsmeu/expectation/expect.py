@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsmeu import errors
+from fsmeu import errors, limits
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, SizeLimitError, check_int
 from fsmeu.expectation import composition, result
@@ -42,7 +42,6 @@ from fsmeu.expectation.result import (
     width_of,
 )
 from fsmeu.fst.compose import max_states as most_states
-from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
 from fsmeu.models import (
     Gradient,
@@ -54,7 +53,6 @@ from fsmeu.models import (
 )
 from fsmeu.models.base import arc_weights_many, prepare_many
 from fsmeu.parallel import checked_jobs, in_shares, workers
-from fsmeu.trellis.chains import PROMISED
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.roundings import (
     DIGITS,
@@ -63,7 +61,12 @@ from fsmeu.trellis.roundings import (
     least_error_of_sweep,
 )
 from fsmeu.trellis.trellis_cache import Refused, is_valued, trellis_of
-from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_gradient, walk_many, walk_windows
+from fsmeu.trellis.walk import (
+    walk,
+    walk_gradient,
+    walk_many,
+    walk_windows,
+)
 
 ENGINES = ("auto", "openfst")
 
@@ -259,7 +262,7 @@ def _long_or_swept(query: Query, max_states: int | None) -> Expectation:
     if long is None:
         return _swept([query], max_states)[0]
     swept_width = least_error_of_sweep(query.n, query.model.roundings)
-    if width_of(long) / 2 <= max(PROMISED, swept_width) * abs(long.value):
+    if width_of(long) / 2 <= max(limits.PROMISED, swept_width) * abs(long.value):
         return long
     sums = _by_trellis([query], max_states)
     if sums is None:
@@ -279,7 +282,7 @@ def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation
             continue
         # Large terms cancel; those of both signs that are left belong to different pairs.
         with suppress(errors.FsmeuError):
-            cheap = max(1, CHEAP_STATES // max(1, queries[row].n))
+            cheap = max(1, limits.CHEAP_STATES // max(1, queries[row].n))
             again = walked(queries[row], min(cheap, max_states or cheap), weights=False)
             both = expectation, *bounded_expectations([queries[row]], again, levels)
             results[row] = min(both, key=width_of)
@@ -298,7 +301,7 @@ def _go_together(query: Query) -> bool:
     if loss.split is not None and loss.split.counted:
         return True
     space = query.view(weights=True).space
-    return space is not None and space <= SMALL_SPACE
+    return space is not None and space <= limits.SMALL_SPACE
 
 
 def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
@@ -366,7 +369,7 @@ def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> Sp
     by_state = (1 + trellis.counts) * int(trellis.y_tables.width[n])
     rows = max(int(trellis.z_tables.columns[n]), by_state)
     cells = int(trellis.y_tables.columns[n]) * rows
-    if cells // CELLS_PER_STATE > most_states(max_states) or not is_valued(trellis, n):
+    if cells // limits.CELLS_PER_STATE > most_states(max_states) or not is_valued(trellis, n):
         return None
     return trellis
 

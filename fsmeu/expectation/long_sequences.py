@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import SizeLimitError
 from fsmeu.expectation.query import BinaryLabels, Query, binary_labels
@@ -26,22 +27,20 @@ from fsmeu.expectation.result import (
     ranged_expectation,
     width_of,
 )
-from fsmeu.limits import LONG_CHAIN, LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.models.chains import binary_chain, is_binary_chain
-from fsmeu.trellis.chains import PROMISED, chain_of, chain_value
+from fsmeu.trellis.chains import chain_of, chain_value
 from fsmeu.trellis.independent import expected_value
 from fsmeu.trellis.roundings import BoundedValue, relative_error
 from fsmeu.trellis.windows import Window, count_window
 
-MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 _USABLE = 1e-6  # an estimate whose error may be a greater part of it is not used
 
 
 def is_long(query: Query) -> bool:
     """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
     is_chain = is_binary_chain(query.model)
-    if query.n < (LONG_CHAIN if is_chain else LONG_SEQUENCE):
+    if query.n < (limits.LONG_CHAIN if is_chain else limits.LONG_SEQUENCE):
         return False
     if query.z is None or query.loss.confusion is None:
         return False
@@ -73,7 +72,7 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     estimates = []
     if error <= _USABLE * abs(value):
         estimates.append(Estimate(value, error + off))
-    is_promised = error <= PROMISED * abs(value)
+    is_promised = error <= limits.PROMISED * abs(value)
     if not is_promised and labels is not None and loss.value_range(query.n).finite:
         estimates.append(_windowed(form, z, labels, query.model.roundings))
     if not estimates:
@@ -102,7 +101,7 @@ def _tables(
     form: Confusion, z: Ints, first: Window, last: Window
 ) -> Iterator[tuple[Floats, Floats]]:
     """Values and probabilities of the tables that have mass, (rows, width), in blocks of rows."""
-    rows = max(1, WINDOW_CELLS // len(last.masses))
+    rows = max(1, limits.WINDOW_CELLS // len(last.masses))
     fn = last.counts[None, :]
     for begin in range(0, len(first.masses), rows):
         tp = first.counts[begin : begin + rows, None]
@@ -115,8 +114,8 @@ def _table_levels(form: Confusion, z: Ints, p: Floats) -> Levels:
     first = count_window(p[z == 1])
     last = count_window(p[z != 1])
     cells = len(first.masses) * len(last.masses)
-    if cells > MOST_LEVEL_CELLS:
-        must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
+    if cells > limits.MOST_LEVEL_CELLS:
+        must = f"the distribution may have up to {limits.MOST_LEVEL_CELLS:,} tables"
         remedy = "Ask for the value and its bounds, or for shorter sequences"
         raise SizeLimitError("expect", must, given=f"{cells:,}", remedy=remedy)
     blocks = [np.stack(np.broadcast_arrays(*block)) for block in _tables(form, z, first, last)]

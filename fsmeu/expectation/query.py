@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import Argument, FsmeuError, InputError, shorten, wording
 from fsmeu.fst.alphabet import Alphabet, Label, listed
@@ -18,8 +19,6 @@ from fsmeu.models import HypothesisLike, Model, ModelLike, as_model
 from fsmeu.models.chains import binary_loss, binary_marginals
 from fsmeu.models.derived import extended
 from fsmeu.parallel import TASKS_PER_JOB
-
-WEIGHTS_AT_ONCE = 1 << 22  # weights of models whose sentences are computed together: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +196,7 @@ def batch_size(model: Model, count: int, jobs: int) -> int:
     """The number of models like this one, 1 to ``count``, that a thread takes at a time."""
     arcs = sum(len(layer.weight) for layer in model.layered().layers)
     share = count if jobs == 1 else count // (TASKS_PER_JOB * jobs) + 1
-    return max(1, min(share, WEIGHTS_AT_ONCE // (jobs * max(1, arcs))))
+    return max(1, min(share, limits.WEIGHTS_AT_ONCE // (jobs * max(1, arcs))))
 
 
 def refuse_exchanged(z: Any, model: Any, where: str) -> None:

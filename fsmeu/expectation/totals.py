@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.count_ratio import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
@@ -42,14 +43,12 @@ from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.twofold import UNIT
 
 ESCAPED = 2e-13  # what ages that reach a cap may be worth
-CAPS = (24, 48, 96, 256, 768)  # where ages stop: the first that is enough
 
 _EPS = 1e-14  # the part of a value that a rule is meant to leave out
 # Of a rule that is tried before it is known whether it serves: how many nodes it may have, a number
 # that rows of lanes need not be padded to, and the parts of a range by which it is made wider on
 # both sides for that.
 _TRIED = ((4, 1.0), (4, 0.5), (8, 1.0), (8, 0.5), (8, 0.25), (8, 0.1))
-_MOST_TOTALS = 1 << 26  # of counts of hypotheses, or of references, that are looked at
 _TINY = 1e-300  # stands for a denominator of 0, which has no mass
 
 
@@ -109,7 +108,7 @@ def totals_problem(loss: Loss, n: int, groups: Sequence[LaneGroup]) -> TotalsPro
     assert form is not None
     sign = 1.0 if loss.kind == "utility" else -1.0
     problem = TotalsProblem(form, n, sign, max(map(abs, loss.value_range(n))), groups)
-    return problem if problem.most_counted <= _MOST_TOTALS else None
+    return problem if problem.most_counted <= limits.MOST_TOTALS else None
 
 
 def unmet_by_totals(loss: Loss, n: int) -> str | None:
@@ -130,7 +129,11 @@ def _is_ratio(form: Split) -> bool:
 
 def caps(loss: Loss, n: int) -> list[int | None]:
     """The caps on ages to try, ascending; None, for no cap, is the last."""
-    few = [cap for cap in CAPS if 3 * cap <= 2 * n and cap > loss.least_cap] if loss.ages else []
+    few = (
+        [cap for cap in limits.CAPS if 3 * cap <= 2 * n and cap > loss.least_cap]
+        if loss.ages
+        else []
+    )
     return [*few, None]
 
 
@@ -163,7 +166,7 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     begin = int(all(group.trellis.needs_item("z", group.n) for group in problem.groups))
     least = int(all(group.trellis.needs_item("y", group.n) for group in problem.groups))
     most = problem.most_counted
-    if high < begin or most < least or high > _MOST_TOTALS:
+    if high < begin or most < least or high > limits.MOST_TOTALS:
         return None
     totals = np.maximum(np.arange(high + 1.0), begin)
     derived = problem.form.bound.at(problem.n).derived

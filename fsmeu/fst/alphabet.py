@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Ints
 from fsmeu.errors import FsmeuError, InputError, as_number, nearest, shorten
-
-MAX_ITEMS = 20_000_000  # of a sequence, so that one without an end is refused
 
 
 def listed(
@@ -37,7 +36,7 @@ def listed(
         raise InputError(where, f"{must}, in order", given=type(sequence).__name__)
     try:
         if not is_array:
-            items = list(islice(iter(sequence), MAX_ITEMS + 1))
+            items = list(islice(iter(sequence), limits.MOST_ITEMS + 1))
         elif np.ma.is_masked(sequence):
             raise InputError(where, "must have no masked entries", given=sequence)
         else:
@@ -51,8 +50,8 @@ def listed(
     except Exception as error:  # whatever the sequence raises
         reason = shorten(f"{type(error).__name__}: {error}")
         raise InputError(where, f"{must}, but reading it failed", given=reason) from error
-    if len(items) > MAX_ITEMS:
-        raise InputError(where, f"there may be at most {MAX_ITEMS:,} items", given="more")
+    if len(items) > limits.MOST_ITEMS:
+        raise InputError(where, f"there may be at most {limits.MOST_ITEMS:,} items", given="more")
     return items
 
 

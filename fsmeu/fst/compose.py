@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from fsmeu import limits
 from fsmeu.errors import FstError, SizeLimitError, check_int, limit_from
 from fsmeu.fst.openfst import pynini, pywrapfst
-from fsmeu.limits import ARCS_PER_STATE
 
-_MOST_STATES = 5_000_000  # by default: with four arcs of 24 bytes each they take half a gigabyte
-_STATES_PER_PAIR = 4  # that a pair of labels counts as: a state makes several arrays over all pairs
-_STATES_PER_LAYER = 50  # that a layer counts as where new ones come without end: it takes as long
-_WALK_STEPS_PER_STATE = 80  # of a whole walk for each state allowed: they take time, but no room
 _VARIABLE = "FSMEU_MAX_STATES"
 
 
 def max_states(limit: int | None = None) -> int:
     """The limit on states of a machine: the argument, the environment, or five million."""
     if limit is None:
-        return limit_from(_VARIABLE, _MOST_STATES)
+        return limit_from(_VARIABLE, limits.MOST_STATES)
     return check_int("machine", "max_states", limit)
 
 
@@ -29,21 +25,21 @@ def guard_size(where: str, states: int, limit: int | None = None, least: bool = 
 
 def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = False) -> None:
     """Refuses to build a machine with more arcs than memory takes, as with very many labels."""
-    if arcs > (most := ARCS_PER_STATE * max(max_states(limit), max_states())):
+    if arcs > (most := limits.ARCS_PER_STATE * max(max_states(limit), max_states())):
         must = f"a machine may have at most {most:,} arcs"
         raise _too_large(where, must, _estimate(arcs, least), "Use fewer labels")
 
 
 def guard_layers(where: str, n: int) -> None:
     """Refuses a machine of so many layers that finding them one by one takes very long."""
-    if n > (most := max_states() // _STATES_PER_LAYER):
+    if n > (most := max_states() // limits.STATES_PER_LAYER):
         must = f"a machine may have at most {most:,} layers"
         raise _too_large(where, must, _estimate(n), "Use a smaller n")
 
 
 def guard_pairs(where: str, labels: int) -> None:
     """Refuses steps that read pairs of so many labels that those of one state fill the memory."""
-    if labels * labels > (most := max_states() // _STATES_PER_PAIR):
+    if labels * labels > (most := max_states() // limits.STATES_PER_PAIR):
         must = f"a step may read one of at most {most:,} pairs of labels"
         got = f"{labels:,} labels, which make {labels * labels:,}"
         raise _too_large(where, must, got, "Use fewer labels")
@@ -51,7 +47,7 @@ def guard_pairs(where: str, labels: int) -> None:
 
 def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     """Refuses a walk that takes so many (state, symbol) steps in all layers that it lasts long."""
-    if steps > (most := _WALK_STEPS_PER_STATE * max_states(limit)):
+    if steps > (most := limits.WALK_STEPS_PER_STATE * max_states(limit)):
         must = f"a walk may take at most {most:,} steps"
         advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given"
         raise _too_large(where, must, f"about {steps:,}", advice, limit)

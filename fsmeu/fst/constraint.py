@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Ints
 from fsmeu.errors import EmptyError, FsmeuError, InputError
 from fsmeu.fst.alphabet import Alphabet
@@ -17,7 +18,6 @@ from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.openfst import Fst
 from fsmeu.fst.regex import Constraint as Constraint
 from fsmeu.fst.regex import acceptor_table, regex_acceptor
-from fsmeu.limits import ARCS_PER_STATE
 
 
 class MakesConstraint(Protocol):
@@ -234,7 +234,7 @@ def restricted(layered: Layered, constraint: Constraint, where: str = "decode") 
     for layer, steps, size in zip(layered.layers, allowed.next, allowed.widths[1:], strict=True):
         key = (id(layer), id(steps), size)
         if key not in made:
-            guard_size(where, len(layer.label) * len(steps) // ARCS_PER_STATE)
+            guard_size(where, len(layer.label) * len(steps) // limits.ARCS_PER_STATE)
             made[key] = _restricted_layer(layer, steps, size)
         layers.append(made[key])
     start = np.repeat(layered.start, allowed.widths[0])

@@ -11,13 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 
-_WIDEST = 8  # a table may be so many times as long as there are numbers; else sorting is faster
-_SMALL = 1024
 _MOST = 1 << 62
-_FEWEST_SORTS = 8  # of large machines
-_MOST_SORTED_CELLS = 1 << 25  # in all, about ten seconds
 _ROUNDING = 2 * np.finfo(np.float64).eps  # four operations, each of which rounds by half of it
 
 
@@ -29,7 +26,7 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     """
     low = int(values.min(initial=0))
     high = int(values.max(initial=0))
-    if high - low > _WIDEST * values.size + _SMALL:
+    if high - low > limits.WIDEST_TABLE * values.size + limits.SMALL_TABLE:
         numbers, place = np.unique(values, return_inverse=True)
         return numbers, place.reshape(values.shape)
     shifted = values - low if low else values
@@ -99,7 +96,7 @@ def refine(targets: Ints, outputs: Ints) -> Ints:
     array([0, 1, 1, 2])
     """
     classes = np.unique(outputs, return_inverse=True)[1]
-    for _ in range(max(_FEWEST_SORTS, _MOST_SORTED_CELLS // max(1, targets.size))):
+    for _ in range(max(limits.FEWEST_SORTS, limits.MOST_SORTED_CELLS // max(1, targets.size))):
         after = np.append(classes, -1)[targets]
         finer = group(np.concatenate([classes[:, None], after], axis=1))
         if finer.max(initial=-1) == classes.max(initial=-1):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, FstError, InputError
 from fsmeu.fst import image
@@ -22,8 +23,6 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.fst.image import ArcTable
 from fsmeu.fst.openfst import pynini
-
-_MOST_PAIRS = 1 << 22  # of states that one prefix reaches, in one layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class Layered:
         """Whether no two paths of positive weight read the same labels.
 
         Pairs of different states that one prefix reaches are followed from layer to layer; where
-        there are more than ``_MOST_PAIRS``, the acceptor counts as ambiguous.
+        there are more than ``limits.MOST_AMBIGUOUS_PAIRS``, the acceptor counts as ambiguous.
         """
         if np.count_nonzero(self.start > self._zero) <= 1 and _is_deterministic(self):
             return True
@@ -202,7 +201,7 @@ def _has_twin_paths(layered: Layered) -> bool:
         ahead = np.zeros(width, bool)
         ahead[layer.source[used[-1]]] = True
     reached = np.flatnonzero((layered.start > zero) & ahead)
-    if len(reached) ** 2 > _MOST_PAIRS:
+    if len(reached) ** 2 > limits.MOST_AMBIGUOUS_PAIRS:
         return True
     pairs = reached[np.stack(np.triu_indices(len(reached), 1))]
     for layer, arcs in zip(layered.layers, used[::-1], strict=True):
@@ -215,7 +214,7 @@ def _has_twin_paths(layered: Layered) -> bool:
         at, second = _ranges_of(wanted, keys)
         steps = np.stack([first[at], second])
         low, high = np.sort(layer.target[arcs[steps[:, steps[0] != steps[1]]]], axis=0)
-        if (low == high).any() or len(low) > _MOST_PAIRS:
+        if (low == high).any() or len(low) > limits.MOST_AMBIGUOUS_PAIRS:
             return True
         pairs = np.stack([low, high])[:, distinct_rows([low, high])[0]]
         reached = np.unique(layer.target[arcs[np.isin(layer.source[arcs], reached)]])

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fsmeu import limits
 from fsmeu.arrays import Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, nearest
 from fsmeu.fst.alphabet import Alphabet
@@ -30,15 +31,6 @@ from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst
 from fsmeu.fst.layers import label_numbers, trimmed_acceptor
 from fsmeu.fst.openfst import pynini, pywrapfst
-from fsmeu.limits import CELLS_PER_STATE
-
-_SHARE = 250  # the part of a machine's states that a constraint may have: others are composed
-_FEW_STATES = 1000  # of a constraint for all lengths; one with more is made for one length alone
-_MOST_WORK = 50_000_000  # arcs times states of a determinization: a few seconds
-_STATES_BEFORE = 10  # times the states of a deterministic acceptor one may have that is not
-_MOST_PAIRS = 10_000_000  # of states of two acceptors, which may all be in the intersection: 1 GB
-_FEW_EPSILONS = 1000  # that are removed without a look: their square is as many as there may be
-_MOST_JOINED = 2_000_000  # pairs of states that epsilons join: the arcs of one are the other's then
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +85,7 @@ def without_epsilons(fst: pynini.Fst) -> pynini.Fst:
     """The same acceptor without epsilons; a TooLargeError if they join very many states."""
     table = table_from_fst(fst, "constraint")
     epsilon = np.flatnonzero(table.ilabel == 0)
-    if len(epsilon) >= _FEW_EPSILONS:
+    if len(epsilon) >= limits.FEW_EPSILONS:
         from scipy.sparse import csr_array, eye_array
 
         arcs = np.ones(len(epsilon), bool), (table.source[epsilon], table.target[epsilon])
@@ -102,7 +94,7 @@ def without_epsilons(fst: pynini.Fst) -> pynini.Fst:
         before = -1
         while joined.nnz != before:
             most = min(int(joined.sum(axis=0) @ joined.sum(axis=1)), table.states**2)
-            if joined.nnz > _MOST_JOINED or most > 5 * _MOST_JOINED:
+            if joined.nnz > limits.MOST_JOINED or most > 5 * limits.MOST_JOINED:
                 raise TooLargeError
             before = joined.nnz
             joined = joined @ joined
@@ -119,19 +111,19 @@ def any_sequence(symbols: int, length: int | None = None, exactly: bool = False)
 
 def intersected(left: pynini.Fst, right: pynini.Fst) -> pynini.Fst:
     """The acceptor of what both accept, without epsilons; a TooLargeError if very large."""
-    if left.num_states() * right.num_states() > _MOST_PAIRS:
+    if left.num_states() * right.num_states() > limits.MOST_CONSTRAINT_PAIRS:
         raise TooLargeError
     return pynini.intersect(without_epsilons(left), right)
 
 
 def minimal_dfa(fst: pynini.Fst, states: int) -> pynini.Fst:
     """The minimal deterministic acceptor; a TooLargeError if it has too many states."""
-    if fst.num_states() > _STATES_BEFORE * states:
+    if fst.num_states() > limits.STATES_BEFORE_DETERMINIZING * states:
         raise TooLargeError
     plain: pynini.Fst = without_epsilons(fst)
     if not plain.properties(pywrapfst.I_DETERMINISTIC, True):
         arcs = sum(plain.num_arcs(state) for state in plain.states())
-        most = min(states, _MOST_WORK // max(1, arcs) + 1)
+        most = min(states, limits.MOST_DETERMINIZING_WORK // max(1, arcs) + 1)
         plain = pynini.determinize(plain, nstate=most + 1)
         if plain.num_states() > most:
             raise TooLargeError
@@ -151,8 +143,8 @@ def deterministic(
     ``symbols`` has each label's symbol from 0, or -1; ``least`` states there may be in any case.
     """
     count = int(symbols.max()) + 1
-    states = max(1, max_states() // _SHARE, least)
-    few = states if n is None else min(states, max(_FEW_STATES, least))
+    states = max(1, max_states() // limits.CONSTRAINT_SHARE, least)
+    few = states if n is None else min(states, max(limits.FEW_CONSTRAINT_STATES, least))
     for most, cut in ((few, False), (states, True)) if n is not None else ((few, False),):
         with suppress(TooLargeError):
             fst = build(most, cut)
@@ -169,7 +161,7 @@ def deterministic(
     if table.start < 0:
         length = "" if n is None else f" of length {n}"
         raise EmptyError("constraint", f"it must allow at least one sequence{length}")
-    guard_size("constraint", len(after) * len(symbols) // CELLS_PER_STATE)
+    guard_size("constraint", len(after) * len(symbols) // limits.CELLS_PER_STATE)
     return Constraint(after[:, symbols], table.start, ends)
 
 
@@ -252,7 +244,7 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
         if term.kind == "both":  # what is too large is seen before the next is made
             return reduce(intersected, (without_epsilons(acceptor(p)) for p in term.parts))
         parts = [acceptor(part) for part in term.parts]
-        if sum(part.num_states() + 1 for part in parts) > _STATES_BEFORE * most:
+        if sum(part.num_states() + 1 for part in parts) > limits.STATES_BEFORE_DETERMINIZING * most:
             raise TooLargeError
         if term.kind == "then":
             return _in_a_row(parts)
@@ -266,7 +258,10 @@ def _built(term: _Term, symbols: Ints, n: int | None, most: int, cut: bool) -> p
         high = term.high
         if n is not None and high >= n:
             high = math.inf  # what is repeated more often than there are labels is empty at times
-        if part.num_states() * (low if high == math.inf else high) > _STATES_BEFORE * most:
+        if (
+            part.num_states() * (low if high == math.inf else high)
+            > limits.STATES_BEFORE_DETERMINIZING * most
+        ):
             raise TooLargeError
         if high == math.inf:
             return pynini.closure(part, low)

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import expit, log_expit
 from sklearn.exceptions import ConvergenceWarning
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, check_bool, check_int
 from fsmeu.expectation.expect import value_and_gradient
@@ -29,9 +30,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
 from fsmeu.progress import Progress, check_progress
 
-CONFUSION_CELLS = 1 << 26  # confusion tables of a batch trained on as a whole: 512 MB of values
-
-_BLOCK = 4096  # rows that are looked at together
 _SAME = 1e-3  # optima are equally good when their objectives differ by no more than this
 _MOST, _IN_VAIN = 32, 4  # of restarts="auto": starts, and those in a row that gain nothing
 _TOGETHER = 32  # nodes of up to so many events are convolved at once, larger ones each by itself
@@ -85,8 +83,8 @@ class SmoothF:
 
     def _blocks(self) -> Iterator[tuple[base.Rows, Floats, Floats]]:
         """Blocks of rows with their classes and weights; none of them is a copy."""
-        for a in range(0, self.rows.shape[0], _BLOCK):
-            y = self.positive[a : a + _BLOCK]
+        for a in range(0, self.rows.shape[0], limits.ROWS_AT_ONCE):
+            y = self.positive[a : a + limits.ROWS_AT_ONCE]
             block = self.rows
             if issparse(block):  # whose slices would be copies
                 begins = block.indptr[a : a + len(y) + 1]
@@ -296,8 +294,8 @@ def batch_value(loss: Loss, y: Ints) -> base.Objective:
     n = len(y)
     ref = int(y.sum())
     cells = (ref + 1) * (n - ref + 1)
-    if cells > CONFUSION_CELLS:
-        must = f"a batch may have at most {CONFUSION_CELLS:,} confusion tables"
+    if cells > limits.CONFUSION_CELLS:
+        must = f"a batch may have at most {limits.CONFUSION_CELLS:,} confusion tables"
         got = f"{cells:,} for {n:,} examples"
         raise InputError("batch", must, given=got, remedy="Give batch_size=2000")
     positive = y == 1

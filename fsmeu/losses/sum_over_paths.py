@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError
 from fsmeu.fst.alphabet import Alphabet
@@ -36,8 +37,6 @@ from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
-_LONGEST_WINDOWED = 50_000  # length up to which windows are sought: each is worked out before
-_MOST_WINDOW_GAINS = 10_000  # amounts of windows that differ, each worked out by itself in Python
 _TAPES = frozenset({"z", "y"})
 _ZERO = ast.Number(0.0)
 
@@ -75,7 +74,7 @@ def _window_sum(at: LossAtLength) -> WindowSum | None:
     spec = at.spec
     linear = spec.linear()
     read = names_read(spec.value) & {r.name for r in spec.registers}
-    if not linear or read - set(linear) or at.n > _LONGEST_WINDOWED:
+    if not linear or read - set(linear) or at.n > limits.LONGEST_WINDOWED:
         return None
     others = [r for r in spec.registers if r.name not in linear and spec.tapes[r.name] & _TAPES]
     for r in others:  # what follows the labels may leave its bounds, or have no value, unseen
@@ -136,7 +135,7 @@ def _gain(at: LossAtLength, k: int, name: str) -> Expr | None:
     before = [track[0, :n] for track in tracks.values()]
     after = [track[0, 1:] for track in tracks.values()]
     seen, kinds = np.unique(np.stack([*before, *after, clock], axis=1), axis=0, return_inverse=True)
-    if len(seen) > _MOST_WINDOW_GAINS:
+    if len(seen) > limits.MOST_WINDOW_GAINS:
         return None
     read: list[Expr] = [*map(ast.Old, tracks), *map(ast.Name, tracks), ast.Name("i")]
     rows = (dict(zip(read, row, strict=True)) for row in seen.tolist())

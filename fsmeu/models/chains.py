@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, as_whole, shorten
 from fsmeu.fst.alphabet import BINARY, Label
@@ -20,8 +21,6 @@ from fsmeu.models.base import Model, ModelLike, Parametrized
 from fsmeu.models.checks import check_rows, check_shape, normalized_rows, probability_array
 from fsmeu.twofold import row_sums
 
-_SHARED_ARCS = 1 << 16
-"""Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
 _DIVIDE_OR_FLATTEN = (
     "Divide by the sum; or, where these are probabilities of ones (a row or a map of them), give "
     "Bernoulli(x.ravel())"
@@ -388,7 +387,7 @@ def transition_layers(tables: Floats, size: int) -> list[Layer]:
     Arc number s * L + l leaves state s with label l, and the state's oldest label is forgotten.
     """
     arcs = tables.shape[1]
-    make = _transition_arcs if arcs <= _SHARED_ARCS else _transition_arcs.__wrapped__
+    make = _transition_arcs if arcs <= limits.SHARED_ARCS else _transition_arcs.__wrapped__
     ends = make(arcs, size)
     return [Layer(*ends, weight, arcs // size) for weight in tables]
 

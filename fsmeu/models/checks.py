@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, limit_from, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.twofold import UNIT, row_sums
 
 _DOUBLE = np.dtype(np.float64)
-MAX_ARCS = 20_000_000  # arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, 32 bytes each
 SUM_TOLERANCE = 1e-9  # how far probabilities in double precision may sum from 1
 ROUNDING = 1e-12  # how far a probability may lie outside [0, 1] and still be taken for 0 or 1
 _SUM_ROUNDING = 2.01 * UNIT  # how far off 1 the sum of a row may be that was divided by its sum
@@ -26,7 +26,7 @@ _UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 def check_arcs(where: str, arcs: int, what: str = "arcs") -> None:
     """Refuses a machine (or a table) that would have more arcs (entries) than the limit."""
-    limit = limit_from("FSMEU_MAX_ARCS", MAX_ARCS)
+    limit = limit_from("FSMEU_MAX_ARCS", limits.MOST_ARCS)
     if arcs > limit:
         count = f"{arcs:,}" if arcs < 10**15 else f"about 10^{math.log10(arcs):.0f}"
         must = f"may have at most {limit:,} {what}"

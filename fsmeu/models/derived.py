@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, check_bool
 from fsmeu.fst.alphabet import Alphabet, listed
@@ -26,8 +27,6 @@ from fsmeu.models.potentials import Potentials, rounded, score_roundings
 
 _TEMPERATURES = 0.01, 100.0
 """The least and greatest that a calibration looks at: sure of one sequence, nearly indifferent."""
-_BATCH = 256
-"""Models that are held at a temperature at once: of 25 positions and 23 labels, some 30 MB."""
 
 
 def _chain_scores(model: Model) -> tuple[Floats, Floats, int] | None:
@@ -55,11 +54,11 @@ def given(model: Model, constraint: ConstraintLike) -> Model:
     Where the constraint only looks at neighbouring labels, a label or a pair that is not allowed
     gets the log-potential -inf. An EmptyError if nothing that is allowed is possible.
     """
-    limits = as_constraint(constraint, model.alphabet, model.n)
-    if limits is None:
+    allowed = as_constraint(constraint, model.alphabet, model.n)
+    if allowed is None:
         must = "a regular expression over labels or an acceptor is needed"
         raise InputError("given", must, given=constraint)
-    local = neighbours(limits)
+    local = neighbours(allowed)
     scores = None if local is None else _chain_scores(model)
     try:
         if local is not None and scores is not None:
@@ -70,7 +69,7 @@ def given(model: Model, constraint: ConstraintLike) -> Model:
             unary[-1, ~last] = -np.inf
             pairwise = np.where(pairs, pairwise, -np.inf)
             return rounded(Potentials(unary, pairwise, model.labels), roundings)
-        return Acceptor(restricted(model.layered(), limits, "given"))
+        return Acceptor(restricted(model.layered(), allowed, "given"))
     except EmptyError:
         must = "some sequence that the constraint allows must have positive probability"
         raise EmptyError("given", must) from None
@@ -187,7 +186,10 @@ def calibrate(
 
     def worse(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
-        batches = (pairs[k : k + _BATCH] for k in range(0, len(pairs), _BATCH))
+        batches = (
+            pairs[k : k + limits.FITTED_AT_ONCE]
+            for k in range(0, len(pairs), limits.FITTED_AT_ONCE)
+        )
         return -math.fsum(_log_likelihood(batch, temperature) for batch in batches) / len(pairs)
 
     from scipy.optimize import minimize_scalar  # takes a while to load

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check_int
 from fsmeu.fst.layers import Layer, Layered, LogLayered, arc_weights, check_layers
@@ -23,7 +24,6 @@ from fsmeu.twofold import UNIT, Twofold, twofold, twofold_log
 _LEAST = 1e-290  # products below may have lost digits
 ARC_ROUNDINGS = 20  # of a share of the sum over the arcs of a state, beside two for each of these
 MANY_ROUNDINGS = 2.0**60  # roundings that leave no digit, and that whole numbers can hold
-_MAX_PREFIXES = 200_000  # that are extended where a sequence has many paths
 
 # -- distances -------------------------------------------------------------------------------------
 
@@ -386,7 +386,7 @@ def _best_entries(layered: Layered, k: int) -> list[tuple[Ints, float]]:
 
 
 def best_first(
-    layered: Layered, k: int, max_prefixes: int = _MAX_PREFIXES
+    layered: Layered, k: int, max_prefixes: int = limits.MOST_PREFIXES
 ) -> list[tuple[Ints, float]]:
     """The k label sequences of greatest weight, summed over paths, best first."""
     bounds = [logarithm(layered.final)]

@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.errors import EmptyError, InputError
 from fsmeu.fst.alphabet import Label
@@ -29,8 +30,6 @@ from fsmeu.twofold import twofold
 MAX_POTENTIAL = 1e300
 """Greatest size of a finite log-potential, so that no sum of them overflows."""
 
-_NORMALISED_CELLS = 1 << 18
-"""Potentials of a block of models that are normalised together, about: 2 MB."""
 
 _MOST_SPREAD = 150.0
 """Scores that differ by no more than this are multiplied as they are: the least product of four of
@@ -101,7 +100,9 @@ class Potentials(Chain):
             if isinstance(model, Potentials):
                 alike.setdefault((model.unary.shape, model.pairwise.shape), []).append(model)
         for same in alike.values():
-            size = max(1, _NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
+            size = max(
+                1, limits.NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size)
+            )
             for begin in range(0, len(same), size):
                 block = same[begin : begin + size]
                 for model, chain in zip(block, conditionals(block), strict=True):

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, as_whole, one_of, shorten
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain_label
@@ -38,8 +39,6 @@ _SETS_OF_SPANS += "such as fscore, which takes any hashables as labels"
 
 
 _ROUNDINGS = 8  # of the probability of a sequence, which is a weight divided by the sum of all
-_MOST_ARCS = 1 << 22  # of a list in which each sample is a path of its own
-_MOST_TAG_ARCS = 1 << 18  # the same of chunk tags, times the number of types
 
 
 class Span(NamedTuple):
@@ -70,8 +69,8 @@ class Samples(ABC):
         """
         arcs = self.rows.size * len(self.alphabet)
         if not self.scheme:
-            return arcs <= _MOST_ARCS
-        return arcs * len(_types_of(self.alphabet.labels)) <= _MOST_TAG_ARCS
+            return arcs <= limits.MOST_SAMPLE_ARCS
+        return arcs * len(_types_of(self.alphabet.labels)) <= limits.MOST_SAMPLE_TAG_ARCS
 
     def model(
         self, weights: ArrayLike | None, smooth: float | None, where: str = "from_samples"

@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.errors import Argument, FsmeuError, InputError, check_int, wording
 
-MOST_JOBS = 1024  # processes on one machine: each has its own Python, about 150 MB
 TASKS_PER_JOB = 4  # tasks for each process or thread, so that none waits for long
-SCHEDULER_SECONDS = 10  # seconds to wait for a scheduler to answer: it is there, or it is not
 
 
 class WorkerError(FsmeuError, RuntimeError):
@@ -32,9 +31,9 @@ class WorkerError(FsmeuError, RuntimeError):
 
 
 def checked_jobs(where: str, jobs: object) -> int:
-    """The number of processes; an InputError unless it is whole, from 1 to ``MOST_JOBS``."""
-    if (number := check_int(where, "jobs", jobs)) > MOST_JOBS:
-        must = wording(Argument("jobs"), f" must be at most {MOST_JOBS:,}")
+    """The number of processes; an InputError unless it is whole, from 1 to ``limits.MOST_JOBS``."""
+    if (number := check_int(where, "jobs", jobs)) > limits.MOST_JOBS:
+        must = wording(Argument("jobs"), f" must be at most {limits.MOST_JOBS:,}")
         remedy = "Use a scheduler for more than one machine"
         raise InputError(where, must, given=jobs, remedy=remedy)
     return number
@@ -102,7 +101,7 @@ def _dask(where: str, scheduler: Any, stack: ExitStack) -> _Backend:
         from distributed import Client, KilledWorker
 
         if not isinstance(scheduler, Client):
-            connect: Any = partial(Client, timeout=SCHEDULER_SECONDS, set_as_default=False)
+            connect: Any = partial(Client, timeout=limits.SCHEDULER_SECONDS, set_as_default=False)
             scheduler = stack.enter_context(connect(scheduler))
     except ImportError as error:
         remedy = "Install it: pip install 'fsmeu[dask]'"

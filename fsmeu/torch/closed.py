@@ -20,10 +20,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fsmeu import limits
 from fsmeu.torch.plan import Plan
 from fsmeu.torch.sweep import DeviceTables, refuse_second_derivatives
 
-_MOST_NUMBERS = 1 << 28  # of a table (B, n, Q): 2 GB of doubles; batches are cut in parts of that
 _GREATEST = 1e30  # 1 / G is cut off there: where it is, E[t^k] is 0 or next to it
 
 
@@ -42,7 +42,7 @@ def closed_ends(tables: DeviceTables, plan: Plan, emissions: Tensor) -> Tensor:
         counts = mass[:, :, 1:].sum(1)
         ones = counts.new_ones(len(counts), 1)
         return torch.cat([ones, counts], 1)[:, None, :, None]
-    size = max(1, _MOST_NUMBERS // max(1, mass.shape[1] * plan.lanes))
+    size = max(1, limits.TORCH_NUMBERS // max(1, mass.shape[1] * plan.lanes))
     parts = [
         _ends_of(rows, nodes, tables.most_counted)
         for rows, nodes in zip(mass.split(size), plan.nodes.split(size), strict=True)

@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.distinct import bits, group, refine
@@ -43,12 +44,7 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.torch.tables import ScoreTables
 
-_MOST_STEPS = 1 << 23  # of pairs of memories: 64 MB
-_MOST_LAYERS = 512  # steps after which a memory may be met for the first time
-_MOST_CELLS = 1 << 25  # of the matrices of all kinds of steps: 256 MB
-_MOST_SETS = 4000  # states of y
 _FAR = 2.0  # where differences of ages are cut off
-_MOST_COUNTED = 64  # in one step
 
 
 class NoTables(Exception):
@@ -180,7 +176,7 @@ def _memories(variants: list[BoundLoss], roles: Roles) -> _Memories:
     targets = list[Ints]()
     gains = list[Floats]()
     while len(codes):
-        if len(known) * symbols > _MOST_STEPS or len(targets) > _MOST_LAYERS:
+        if len(known) * symbols > limits.TORCH_STEPS or len(targets) > limits.TORCH_LAYERS:
             said = "the loss has too many pairs of memories"
             raise NoTables(said)
         steps = [view.advance(1, codes) for view in views]
@@ -215,7 +211,11 @@ def _classes(variants: list[BoundLoss], roles: Roles) -> _Classes:
         return np.stack(tables) if tables else np.zeros((0, *step.shape))
 
     counted = of((roles.counter,))[0] if roles.counter else np.zeros(step.shape)
-    if (counted != np.floor(counted)).any() or counted.min() < 0 or counted.max() > _MOST_COUNTED:
+    if (
+        (counted != np.floor(counted)).any()
+        or counted.min() < 0
+        or counted.max() > limits.TORCH_COUNTED
+    ):
         said = f"{roles.counter} does not grow by small whole numbers"
         raise NoTables(said)
     values, end = np.unique(found.ends[first], axis=0, return_inverse=True)
@@ -340,7 +340,7 @@ def _sets(items: _Items, classes: _Classes) -> _Sets:
                 found.append(members)
             row.append(number[key])
         after.append(row)
-        if len(found) > _MOST_SETS:
+        if len(found) > limits.TORCH_SETS:
             said = "the given sequence leads to too many sets of states"
             raise NoTables(said)
     return _largest_sets(_Sets(found, np.array(after).reshape(-1, variants, size)))
@@ -446,7 +446,7 @@ class _Kinds:
         self.label.append(label)
         self.counted.append(counted)
         cells = len(self.label) * (self.states * (1 + self.joint)) ** 2
-        if cells > _MOST_CELLS:
+        if cells > limits.TORCH_CELLS:
             said = f"the loss has too many kinds of steps between {self.states} states"
             raise NoTables(said)
 

@@ -25,12 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.trellis.rules import wide_rule
 
 VANISHING = 1e-18  # a node whose powers are 0, up to this, unless nothing is counted
-MOST_LANES = 2048  # of roots of unity
-_MOST_GAUSS = 40  # nodes of Gauss's rule: more take long to find for every sentence
 
 
 class Lanes(NamedTuple):
@@ -87,7 +86,7 @@ def ratio_lanes(values: Sequence[RatioValue], most: int, eps: float) -> Lanes:
     widest = float(((shift + max(most, 1)) / low).max())
     rule = wide_rule(1.0, max(widest, 2.0), power, eps)
     order = (most - int(least.min()) + 2) // 2
-    if power == 1.0 and order <= min(_MOST_GAUSS, len(rule.nodes)):
+    if power == 1.0 and order <= min(limits.TORCH_GAUSS_NODES, len(rule.nodes)):
         nodes, weights = gauss_jacobi(order, low)
         weights = weights / np.where(least[:, None] > 0, nodes, 1.0)
     else:

@@ -13,13 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.count_ratio import Count, CountRatio, ratio_of_count
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import Scope
 from fsmeu.torch.derive import Derivation, NoTables
-from fsmeu.torch.lanes import MOST_LANES, Lanes, RatioValue, one_lane, ratio_lanes, root_lanes
+from fsmeu.torch.lanes import (
+    Lanes,
+    RatioValue,
+    one_lane,
+    ratio_lanes,
+    root_lanes,
+)
 
 _LEAST_BELOW = 2.0**-10  # k + shift is at least this: nodes would be next to 0
 
@@ -45,7 +52,7 @@ def lanes_of(derivation: Derivation, cases: Sequence[Case], eps: float) -> Lanes
     powers = {ratio.power for ratio in known if ratio.gains.any()}
     if len(known) == len(cases) and len(powers) <= 1:
         return ratio_lanes(known, most, eps)
-    if most >= 2 * MOST_LANES:
+    if most >= 2 * limits.TORCH_LANES:
         said = f"the value is no ratio, and its counter may be as great as {most:,}"
         raise NoTables(said)
     per_step = derivation.tables.most_counted

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.trellis.chains import BinaryChain, LabelCosts, in_fours, log_error, no_logs
 from fsmeu.trellis.rules import Rule
 from fsmeu.twofold import UNIT
-
-KEPT_SHARES = 1 << 27  # shares of all positions and nodes: 1 GB
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ def tilted_shares(chain: BinaryChain, rule: Rule, label: int) -> TiltedShares | 
     """
     from fsmeu.trellis import chain_kernels as run
 
-    if chain.n * len(rule.nodes) > KEPT_SHARES:
+    if chain.n * len(rule.nodes) > limits.KEPT_SHARES:
         return None
     labels = LabelCosts(np.full(2, label), np.ones(2), np.zeros((2, 2)))
     z = np.zeros(chain.n, np.int64)

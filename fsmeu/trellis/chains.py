@@ -58,7 +58,6 @@ from fsmeu.twofold import UNIT
 if TYPE_CHECKING:
     from fsmeu.trellis.chain_kernels import LogMasses, Sweep
 
-PROMISED = 1e-12  # an error that is this part of the value is small enough
 TAIL = 1e-16  # of the value: what the tables beyond the rule's interval may add up to
 _STEP = 7  # roundings of a step of a sweep, five, and of the division of rows by their sums
 _NO_CHANCE = 760.0  # the exponential of less than its negative is 0

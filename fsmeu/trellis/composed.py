@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Ints
 from fsmeu.errors import SizeLimitError
 from fsmeu.fst.compose import guard_size
@@ -28,8 +29,6 @@ from fsmeu.fst.distinct import (
 )
 from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tapes import Tape
-
-_ARC_STATES = 4  # states that an arc counts as: a million arcs take about ten seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +198,7 @@ class LayersTooLargeError(SizeLimitError):
 def _guard_arcs(arcs: int, position: int) -> None:
     """Refuses so many arcs up to a position, counted from 0."""
     try:
-        guard_size("decode", arcs * _ARC_STATES)
+        guard_size("decode", arcs * limits.STATES_PER_ARC)
     except SizeLimitError as error:
         found = LayersTooLargeError(error.where, error.must, given=error.given, remedy=error.remedy)
         found.positions = position + 1

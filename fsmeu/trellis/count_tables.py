@@ -20,12 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.twofold import UNIT
-
-FEWEST_FOR_NODES = 33  # labels from which the nodes of a rule are faster than tables of counts
 
 
 class RowValues(ABC):
@@ -83,7 +82,7 @@ class _Cells(NamedTuple):
     b: Floats
 
 
-@lru_cache(maxsize=FEWEST_FOR_NODES)
+@lru_cache(maxsize=limits.FEWEST_FOR_NODES)
 def _cells(n: int) -> _Cells:
     size = n + 1
     k, a, b = np.mgrid[:size, :size, :size].astype(np.float64)

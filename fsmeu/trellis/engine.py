@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
-from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
 from fsmeu.trellis import lane_rows
 from fsmeu.trellis.adjoint_kernels import adjoint_batch
 from fsmeu.trellis.batches import (
@@ -101,7 +101,9 @@ class SplitTrellis:
             + len(self.amounts.joint)
         )
         cells = int(self.workspace.mass_cells[n]) + int(self.workspace.best_cells[n]) + n * pairs
-        guard_size(where, max(tables // CELLS_PER_STATE, cells // KEPT_CELLS_PER_STATE))
+        guard_size(
+            where, max(tables // limits.CELLS_PER_STATE, cells // limits.KEPT_CELLS_PER_STATE)
+        )
 
     def check_values(self, where: str, n: int) -> None:
         """Refuses values of a length that no double holds, by an InputError."""

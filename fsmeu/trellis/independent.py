@@ -55,7 +55,6 @@ from fsmeu.twofold import UNIT
 if TYPE_CHECKING:
     from fsmeu.trellis.independent_kernels import Items, Numerators, RuleByCount
 
-SHORT = 1000  # labels up to which all k are valued, by a rule that serves every row of this length
 ENOUGH = 1e-13  # an error that is this part of the value is not made smaller
 TAIL = 1e-20  # the probability that D lies outside of the window where a rule is bounded
 _EPS = 1e-14  # what a one-sided rule may leave out, as a part of the value

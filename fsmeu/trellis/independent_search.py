@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.functions import Interval, known, rows_at
 from fsmeu.losses.algebra.ratio_family import RatioFamily
@@ -36,9 +37,6 @@ from fsmeu.trellis.roundings import LEAST
 from fsmeu.trellis.rules import Rule
 
 _CLOSE = 1e-10  # values whose bounds exceed the best by less than this part are not told apart
-_CHUNK = 1 << 21  # numbers of ones that are valued at once
-_COARSE_BLOCKS = 1024  # blocks of k that are bounded at once
-_FEW = 2048  # numbers of ones that are valued rather than bounded
 _SLOW = 0.7  # a part of the numbers that must be excluded for bounds to be looked at again
 UNSEEN = 1e-25  # terms that are not seen beside a value
 
@@ -113,8 +111,8 @@ def _values_between(family: RatioFamily, labels: Labels, near: _Near, *, exact: 
     """Values of ratios, and bounds on errors, (2, ks); by rules for all D if ``exact``."""
     out = np.zeros((2, near.end - near.begin + 1))
     rules: dict[tuple[int, tuple[bool, bool]], Rule | None] = {}  # those that serve every D
-    for begin in range(near.begin, near.end + 1, _CHUNK):
-        end = min(begin + _CHUNK, near.end + 1)
+    for begin in range(near.begin, near.end + 1, limits.NUMBERS_AT_ONCE):
+        end = min(begin + limits.NUMBERS_AT_ONCE, near.end + 1)
         ks = np.arange(begin, end, dtype=np.float64)
         for row, ratio in enumerate(family.ratios_at(ks)):
             for piece in pieces_of(labels.n, ks, ratio):
@@ -190,12 +188,12 @@ def _neighbourhood(
     end = labels.n - 1
     outside = -inf
     while True:
-        width = -(-(end - begin + 1) // _COARSE_BLOCKS)
+        width = -(-(end - begin + 1) // limits.COARSE_BLOCKS)
         lows = np.arange(begin, end + 1, width, dtype=np.float64)
         blocks = Interval(lows, np.minimum(lows + width - 1, end))
         middles = np.floor((blocks.low + blocks.high) / 2)
         middle = int(middles[_estimates(family, labels, sign, middles).argmax()])
-        if end - begin < _FEW:
+        if end - begin < limits.FEW_NUMBERS:
             return _Near(begin, end, middle, outside)
         level = -float(_upper_bounds(family, labels, -sign, known(np.array([float(middle)])))[0])
         level += degenerate.least_score(middle)

@@ -20,14 +20,10 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from fsmeu import jit
+from fsmeu import jit, limits
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-SMALL_WORK = 20_000
-"""Products and sums of a query up to which Python is taken: some 25 ms."""
-PLAIN_QUERIES = 40
-"""Queries of that size that Python is taken for, in all: about what loading the loops costs."""
 
 _LOADING = RLock()
 _COMPILERS: dict[Any, Callable[..., Any]] = {}  # by marked function
@@ -83,7 +79,11 @@ def kernel(function: F, work: int, rows: ModuleType | None = None) -> F:
         work: how many sums and products there are.
         rows: the module of rows that it works on; without it, rows by count.
     """
-    if _COMPILED or work > SMALL_WORK or _PLAIN_WORK[0] > PLAIN_QUERIES * SMALL_WORK:
+    if (
+        _COMPILED
+        or work > limits.SMALL_WORK
+        or _PLAIN_WORK[0] > limits.PLAIN_QUERIES * limits.SMALL_WORK
+    ):
         return compiled(function, rows)
     _PLAIN_WORK[0] += work
     return plain(function, rows)

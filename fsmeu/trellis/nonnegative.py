@@ -23,14 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.tapes import Amounts
-
-_MOST = 1 << 18  # pairs of states, or of steps, that are looked at; nothing is proven for more
-_FEW = 64  # pairs of steps to one pair of states that are listed; of more, the least amounts count
-_MOST_APART = 1 << 12  # pairs of states with more, which are looked at one by one
 
 
 class _Sparse(NamedTuple):
@@ -196,7 +193,7 @@ def _taken(
         shown = shown[:, distinct_rows(list(shown))[0]]
         holders.append(shown[1])
         begins.append(np.searchsorted(shown[0], np.arange(terms[-1] + 1)))
-    if (np.diff(begins[0])[rows] * np.diff(begins[1])[columns]).sum() > _MOST:
+    if (np.diff(begins[0])[rows] * np.diff(begins[1])[columns]).sum() > limits.MOST_SIGNED_PAIRS:
         return None
     owner, down, across = _pairs(rows, columns, *begins)
     term = np.searchsorted(z_terms, rows[owner], "right")
@@ -214,9 +211,9 @@ def _kept(position: _Position, phi: _Sparse, width: int, features: int) -> bool:
         for steps, after in ((z, rows), (y, columns))
     )
     sizes = np.diff(z_begins)[rows] * np.diff(y_begins)[columns]
-    few = sizes <= _FEW
-    many = np.flatnonzero(sizes > _FEW).tolist()
-    if sizes[few].sum() > _MOST or len(many) > _MOST_APART:
+    few = sizes <= limits.FEW_SIGNED_STEPS
+    many = np.flatnonzero(sizes > limits.FEW_SIGNED_STEPS).tolist()
+    if sizes[few].sum() > limits.MOST_SIGNED_PAIRS or len(many) > limits.MOST_APART:
         return False
     owner, down, across = _pairs(rows[few], columns[few], z_begins, y_begins)
     left = z[1:, down]

@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints, Places
 from fsmeu.errors import FsmeuError, InputError, LossFileError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct, distinct_rows
-from fsmeu.limits import AMOUNTS_PER_STATE
 from fsmeu.losses.algebra.split import Split, TapeLoss, terms_of_sum
 from fsmeu.losses.language.syntax import Expr, Unary, fault, names_read
 from fsmeu.losses.machine.view import SpecAutomaton
@@ -39,10 +39,6 @@ from fsmeu.losses.semantics.evaluator import (
     number,
     where_defined,
 )
-
-AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
-PLAIN_PAIRS = 1 << 22  # pairs of feature values up to which amounts are kept as they are: 0.5 GB
-_AHEAD = 1 << 20  # steps that are computed at once, at most
 
 
 class NonIntegerCountError(InputError):
@@ -127,7 +123,7 @@ class Tape:
         """The steps of these states and, where all are the last moved alike, of those to come."""
         if last is not None and len(last) == len(codes) and self._view.space is not None:
             moved = codes - last
-            most = _AHEAD // (len(codes) * self._view.symbols)
+            most = limits.STEPS_AHEAD // (len(codes) * self._view.symbols)
             to_come = max(1, min(len(self.contexts) - position, most))
             ahead = codes + moved[0] * np.arange(to_come)[:, None]
             if (moved == moved[0]).all() and ahead.min() >= 0 and ahead.max() < self._view.space:
@@ -303,8 +299,8 @@ def term_amounts(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int
     tables = list[AmountTable]()
     table = np.zeros(len(clocks), np.int64)
     # Blocks of positions where all rows fit, else of rows of a position.
-    rows = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
-    size = max(1, AMOUNTS_AT_ONCE // max(1, len(z_rows) * len(y_rows)))
+    rows = max(1, limits.AMOUNTS_AT_ONCE // max(1, len(y_rows)))
+    size = max(1, limits.AMOUNTS_AT_ONCE // max(1, len(z_rows) * len(y_rows)))
     for begin in range(0, len(clocks), size):
         clock = clocks[begin : begin + size]
         parts = []
@@ -314,7 +310,7 @@ def term_amounts(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int
                 block = np.where(is_undefined(block), block, block - common)
             at, row, feature = np.unravel_index(np.flatnonzero(block != 0), block.shape)
             kept += len(at)
-            guard_size("decode", kept // AMOUNTS_PER_STATE, least=True)
+            guard_size("decode", kept // limits.AMOUNTS_PER_STATE, least=True)
             parts.append((at, row + first, feature, block[at, row, feature]))
         at, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         ends = np.searchsorted(at, np.arange(len(clock) + 1))
@@ -329,7 +325,7 @@ def term_amounts(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int
 
 def _common_amount(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int) -> float:
     """What most pairs of very many add, where that is a whole number; else 0."""
-    if len(z_rows) * len(y_rows) <= PLAIN_PAIRS or term.reads_clock:
+    if len(z_rows) * len(y_rows) <= limits.PLAIN_PAIRS or term.reads_clock:
         return 0.0
     amounts, counts = np.unique(
         _block(form, term, z_rows[:1], y_rows, np.ones(1), n), return_counts=True

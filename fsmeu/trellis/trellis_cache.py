@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.cache import Cache
 from fsmeu.errors import FsmeuError, LossFileError, SizeLimitError
 from fsmeu.fst.compose import max_states
 from fsmeu.fst.layers import Layer, Layered, any_layers
-from fsmeu.limits import MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss
 from fsmeu.models.base import Model, arcs_key, last_arcs_repeat
@@ -45,7 +45,7 @@ def capacity(n: int, cap: int | None = None) -> int:
     return next((size for size in (12, 32, 96, 288, *longer) if n <= size), n)
 
 
-class _Limits(NamedTuple):
+class _Restriction(NamedTuple):
     """What pairs of sequences are looked at."""
 
     allowed: Sequence[Layer] | None  # arcs of the acceptor of allowed z at each position, or all
@@ -75,7 +75,7 @@ def trellis_of(
     model gives, where there are too many steps to keep (a SizeLimitError), or where a counter does
     not grow by whole numbers (a NonIntegerCountError).
     """
-    limits = _Limits(allowed, () if cap is None else tuple(loss.ages), cap)
+    restriction = _Restriction(allowed, () if cap is None else tuple(loss.ages), cap)
     loss = loss if cap is None else loss.saturated(cap)
     form = loss.split
     assert form is not None
@@ -85,10 +85,10 @@ def trellis_of(
         repeats = model.repeats and (allowed is None or last_arcs_repeat(allowed))
         longest = capacity(n, cap)
         if longest > n and repeats and not form.reads_length:
-            found = _cached(loss, model, longest, limits, kind)
+            found = _cached(loss, model, longest, restriction, kind)
             if isinstance(found, SplitTrellis) and _serves(found, n):
                 return found
-        return _cached(loss, model, n, limits, kind)
+        return _cached(loss, model, n, restriction, kind)
 
 
 def split_trellis_of(
@@ -124,18 +124,18 @@ def is_valued(trellis: SplitTrellis, n: int) -> bool:
 
 
 def _cached(
-    loss: Loss, model: Model, n: int, limits: _Limits, kind: Hashable
+    loss: Loss, model: Model, n: int, restriction: _Restriction, kind: Hashable
 ) -> SplitTrellis | Refused:
     """The trellis for sequences of length n, or why there is none; only trellises are kept here."""
-    trellises = loss.derived.get("trellises", lambda: Cache(MOST_TRELLISES))
-    found = trellises.get((kind, n), lambda: _built(loss, model, n, limits, kind))
+    trellises = loss.derived.get("trellises", lambda: Cache(limits.MOST_TRELLISES))
+    found = trellises.get((kind, n), lambda: _built(loss, model, n, restriction, kind))
     if isinstance(found, Refused):
         trellises.drop((kind, n))
     return found
 
 
 def _built(
-    loss: Loss, model: Model, n: int, limits: _Limits, kind: Hashable
+    loss: Loss, model: Model, n: int, restriction: _Restriction, kind: Hashable
 ) -> SplitTrellis | Refused:
     """The trellis for sequences of length n, unless one like it was refused before.
 
@@ -144,13 +144,13 @@ def _built(
     """
     form = loss.split
     assert form is not None
-    refusals = loss.derived.get("refused trellises", lambda: Cache(MOST_TRELLISES))
+    refusals = loss.derived.get("refused trellises", lambda: Cache(limits.MOST_TRELLISES))
     like = kind, max_states(), n if form.reads_length else None
     known: Refused | None = refusals.get(like, lambda: None)
     if known is not None and n >= known.positions:
         return known
     try:
-        return _structure(form, model.layered(), n, limits)
+        return _structure(form, model.layered(), n, restriction)
     except LayersTooLargeError as error:
         refused = Refused(error, error.positions)
     except (LossFileError, SizeLimitError, NonIntegerCountError) as error:
@@ -168,12 +168,12 @@ def _serves(structure: SplitTrellis, n: int) -> bool:
     return structure.serves[n]
 
 
-def _structure(form: Split, layered: Layered, n: int, limits: _Limits) -> SplitTrellis:
+def _structure(form: Split, layered: Layered, n: int, restriction: _Restriction) -> SplitTrellis:
     """The structure for sequences of length n, the last layers repeated up to there."""
-    tapes = Tapes(form, n, limits.ages)
+    tapes = Tapes(form, n, restriction.ages)
     alphabet = form.bound.alphabet
-    allowed = limits.allowed
-    cap = limits.cap
+    allowed = restriction.allowed
+    cap = restriction.cap
     layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
     z_layers = list(any_layers(alphabet, n).layers if allowed is None else allowed)
     z_layers += z_layers[-1:] * (n - len(z_layers))

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.fst.layers import ArcWeights, Layer, Layered, all_arcs, arc_weights, arcs_by_label
-from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import WindowSum
@@ -38,10 +38,6 @@ from fsmeu.trellis.walk_kernels import (
     SpaceSteps,
     span,
 )
-
-SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
-MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
-BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call holds: 32 MB
 
 _IN_PAIRS = 64  # roundings of the sum of an array, which numpy adds up in pairs of blocks
 
@@ -90,10 +86,10 @@ def walk(
     states of each layer, which has ``max_states`` at most.
     """
     space = view.space if keep is None else None
-    small = space is not None and space <= SMALL_SPACE
+    small = space is not None and space <= limits.SMALL_SPACE
     merged = view if small else view.merged_given_z(_most_ends(layered))
-    if merged is view and space is not None and space * view.symbols <= MOST_DENSE_STEPS:
-        guard_size("composition", space * _most_ends(layered) // CELLS_PER_STATE, max_states)
+    if merged is view and space is not None and space * view.symbols <= limits.MOST_DENSE_STEPS:
+        guard_size("composition", space * _most_ends(layered) // limits.CELLS_PER_STATE, max_states)
         z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
         acceptor = acceptor_of(layered)
         rows = _rows(layered, acceptor, arc_weights(layered), 1)
@@ -125,7 +121,7 @@ def _walk_reached(
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
         taken = len(codes) * view.symbols
-        guard_size("composition", taken // STEPS_PER_STATE, max_states)
+        guard_size("composition", taken // limits.STEPS_PER_STATE, max_states)
         guard_work("composition", done + taken * (view.n - i), max_states)
         done += taken
         codes, steps = _next_layer(view, i, codes, layered.layers[i], mass)
@@ -207,7 +203,7 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
     for i, layer in enumerate(layered.layers):
         codes, steps = _next_layer(view, i, codes, layer, masses[-1] if fixed else None)
         cells += (1 + view.linear) * (steps.table.width * layer.width + len(steps.table.step))
-        guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
+        guard_size("gradient", cells // limits.KEPT_CELLS_PER_STATE)
         taken.append(steps)
         masses.append(layer_step.forward(i, masses[-1], steps))
     positive = masses[-1][0].any(axis=0) if fixed else np.ones(len(codes), bool)
@@ -254,7 +250,7 @@ def dense_walk(
     first, kinds = _context_kinds(cells)
     layer = quantities * int(acceptor.widths.max()) * states
     size = view.symbols * states
-    if max(layer, len(first) * quantities * size) > MOST_DENSE_STEPS:
+    if max(layer, len(first) * quantities * size) > limits.MOST_DENSE_STEPS:
         return None
     try:
         by_kind = [_kept_steps(view, view_of, cells, *divmod(place, n)) for place in first.tolist()]
@@ -317,7 +313,7 @@ def _kept_steps(
     states = view.space or 0
     key = tuple(cells[row, i].tolist())
     if (steps := cache.get(key)) is None:
-        if len(cache) * states > KEPT_STEPS:
+        if len(cache) * states > limits.KEPT_STEPS:
             cache.clear()
         targets, gains = view_of(row).advance(i + 1, np.arange(states))
         steps = steps_of(targets, gains, states)
@@ -349,9 +345,9 @@ def dense_walk_many(
     n = z.shape[1]
     parts = []
     view = loss.view(n, z[0], weights=True)
-    if view.space is None or view.space > SMALL_SPACE:
+    if view.space is None or view.space > limits.SMALL_SPACE:
         return None
-    size = max(1, BATCHED_CELLS // max((1 + view.linear) * view.space, len(acceptor.arc)))
+    size = max(1, limits.BATCHED_CELLS // max((1 + view.linear) * view.space, len(acceptor.arc)))
     for block in (slice(begin, begin + size) for begin in range(0, len(z), size)):
         zs = z[block]
         columns = (column[block] for column in rows[1:])

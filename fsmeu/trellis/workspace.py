@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Ints
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.trellis.batches import (
     AdjointBuffers,
     BackwardRows,
@@ -112,7 +112,7 @@ class Workspace:
         sizes = ranges.high - ranges.low + 1
         widest = np.maximum(sizes, np.append(sizes[:1], sizes[:-1]))  # rows of sets are the last's
         cells = int((np.diff(self.z_tables.rows)[: n + 1] * widest).sum())
-        guard_size("decode", cells // KEPT_CELLS_PER_STATE)
+        guard_size("decode", cells // limits.KEPT_CELLS_PER_STATE)
         shape = (n + 1, int(self.z_tables.width[n]))
         return BestLayers(
             value=np.empty(cells),
@@ -212,7 +212,7 @@ class Workspace:
         rows = len(self.y_tables.member) * padded(self.y_tables.columns[: n + 1])
         mean_at = np.append(0, np.cumsum(rows))
         cells = layer + classes + self.counts * mean_at[-1]
-        guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
+        guard_size("gradient", cells // limits.KEPT_CELLS_PER_STATE)
         return AdjointBuffers(
             f=self.forward_layers(n),
             mean=np.zeros((self.counts, mean_at[-1] + self.margin)),

@@ -38,8 +38,8 @@ def corpus(tmp_path_factory):
 
 
 @pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(records, "RECORDS_AT_ONCE", 7)
+def small_blocks(lowered):
+    lowered(RECORDS_AT_ONCE=7)
 
 
 def results(path, **how):
@@ -237,13 +237,13 @@ def test_columns_as_conlleval_reads_them(fsmeu, columns):
     assert right == pytest.approx(accuracy_score(flat(gold), flat(one)), rel=1e-12)
 
 
-def test_systems_by_name_and_number_with_paired_intervals(fsmeu, columns, monkeypatch):
+def test_systems_by_name_and_number_with_paired_intervals(fsmeu, columns, lowered):
     file, gold, one, two = columns
     given = ["--gold", "3", "-s", "better=4", "-s", "2"]
     command = ["score", "chunk_fscore", file, *given, "--draws", 150, "--seed", 3]
     told = fsmeu(*command, "--json").json
     for cells in (50, 1):  # whether all corpora are drawn at once or one by one
-        monkeypatch.setattr("fsmeu.bootstrap._DRAWN_CELLS", cells)
+        lowered(DRAWN_CELLS=cells)
         again = json.loads(fsmeu(*command, "--json").out, parse_float=near)
         assert told["scores"] == again["scores"]
     found = scores(told)

@@ -55,9 +55,9 @@ def test_compressed_files(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["jsonl", "conll"])
-def test_records_that_are_too_long(monkeypatch, form):
+def test_records_that_are_too_long(lowered, form):
     """They are passed over without being held, and those behind them are read."""
-    monkeypatch.setattr(module, "RECORD_BYTES", 10)
+    lowered(RECORD_BYTES=10)
     long = b"x" * 35
     found = read(b"ab\n\n" + long + b"\n\ncd\n\n" + long, form)
     assert found == [(1, 1, b"ab"), (2, 3, None), (3, 5, b"cd"), (4, 7, None)]
@@ -66,9 +66,9 @@ def test_records_that_are_too_long(monkeypatch, form):
         read_record(sentence, "conll", RecordFields())
 
 
-def test_blocks_end_by_count_or_by_size(monkeypatch):
-    monkeypatch.setattr(module, "RECORDS_AT_ONCE", 3)
-    monkeypatch.setattr(module, "BLOCK_BYTES", 10)
+def test_blocks_end_by_count_or_by_size(lowered):
+    lowered(RECORDS_AT_ONCE=3)
+    lowered(BLOCK_BYTES=10)
     sizes = [1, 1, 1, 12, 4, 4, 4, 1]
     content = b"\n".join(b"x" * size for size in sizes)
     made = blocks(module.Source("stdin", io.BytesIO(content)), "jsonl")

@@ -14,7 +14,6 @@ from seqeval.metrics.sequence_labeling import get_entities
 import fsmeu
 from fsmeu.decoding.choice import METHODS
 from fsmeu.errors import EmptyError, FsmeuError, SizeLimitError
-from fsmeu.fst import regex
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.constraint import as_constraint
 from tests.decoding.listing import ask, check, random_model, shelf_listing
@@ -151,9 +150,9 @@ def write(rng, depth):
 
 
 @pytest.mark.parametrize("few", [1, 1000])
-def test_expressions_are_those_of_python(monkeypatch, few):
+def test_expressions_are_those_of_python(lowered, few):
     """Random ones with ``&`` and ``!``, for one length or any, states of positions apart or not."""
-    monkeypatch.setattr(regex, "_FEW_STATES", few)
+    lowered(FEW_CONSTRAINT_STATES=few)
     rng = random.Random(5)
     empty = 0
     for number in range(200):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.decoding import corpus as decisions
-from fsmeu.decoding import corpus_totals, count_search, hulls
+from fsmeu.decoding import count_search, hulls
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from fsmeu.expectation import corpus as corpora
 from fsmeu.losses.language.read import read
@@ -300,8 +300,8 @@ def test_exact_where_terms_cancel(great, sign, kind, seed):
         assert found.value == pytest.approx(best, rel=1e-8, abs=1e-12)
 
 
-def test_too_many_scores_are_refused(monkeypatch):
-    monkeypatch.setattr(corpus_totals, "CORPUS_SCORE_CELLS", 3)
+def test_too_many_scores_are_refused(lowered):
+    lowered(CORPUS_SCORE_CELLS=3)
     with pytest.raises(SizeLimitError, match="scores of steps"):
         fsmeu.decode_corpus(fsmeu.load("hamming", labels=[0, 1]), [[0.5] * 4])
 

@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import documents
-from fsmeu.decoding import lanes as by_lanes
+from fsmeu import limits
 from fsmeu.decoding.lanes import best_by_lanes
 from fsmeu.decoding.problem import RefusalError
-from fsmeu.expectation import totals
 from fsmeu.expectation.totals import totals_problem
 from fsmeu.models import Independent, Markov, Mixture, NBest, from_potentials
 from fsmeu.models.base import arc_weights_many
@@ -26,9 +24,9 @@ GIVEN = [{}, {"beta": 2, "empty": 0}, {"alpha": 0.2, "empty": 0.5}, {"empty": -1
 
 
 @pytest.fixture(autouse=True)
-def lanes_from_one_label_on(monkeypatch):
+def lanes_from_one_label_on(lowered):
     """Lanes serve all lengths, not only those at which they are faster than counts."""
-    monkeypatch.setattr(documents, "LEAST_WORK", 1)
+    lowered(LANE_DECISION_WORK=1)
 
 
 def f1(**given):
@@ -119,9 +117,9 @@ def test_as_by_counts(kind, given):
 @pytest.mark.parametrize("caps", [(3,), (2, 5), (4, 16)])
 @pytest.mark.parametrize("stay", [-6.0, 0.0, 4.0])
 @pytest.mark.thirds
-def test_ages_that_reach_the_cap(caps, stay, monkeypatch):
+def test_ages_that_reach_the_cap(caps, stay, lowered):
     """Then the next cap is tried, and at last none."""
-    monkeypatch.setattr(totals, "CAPS", caps)
+    lowered(CAPS=caps)
     random = np.random.default_rng(int(10 + stay) + caps[0])
     loss = f1()
     for _ in range(2):
@@ -143,9 +141,7 @@ def test_few_counts_decide_as_all_do(kind, given, monkeypatch):
     for options in ({}, {"constraint": fsmeu.constraints.bio()}):
         decided = []
         for beside in (0, 10**6):
-            with monkeypatch.context() as patch:
-                patch.setattr(by_lanes, "FEWEST_BESIDE", beside)
-                patch.setattr(by_lanes, "PART_BESIDE", 10**6)
+            with limits.lowered(FEWEST_BESIDE=beside, PART_BESIDE=10**6):
                 decided.append(fsmeu.decode(loss, model, method="lanes", **options))
         few, every = decided
         assert few.exact == every.exact
@@ -264,7 +260,7 @@ def test_losses_are_as_low_as_utilities_are_high(kind):
 @pytest.mark.parametrize("kind", ["plain", "sure", "zeros", "list"])
 @pytest.mark.parametrize("name", KIN)
 @pytest.mark.thirds
-def test_kin_as_by_counts(kind, name, monkeypatch):
+def test_kin_as_by_counts(kind, name, lowered):
     """Affine values, precision, recall, chunks counted late; by few counts and by all."""
     model = MODELS[kind](np.random.default_rng(len(kind)))
     loss = kin(name)
@@ -272,7 +268,7 @@ def test_kin_as_by_counts(kind, name, monkeypatch):
     for options in ({}, {"constraint": "(O|B-A|I-A|B-B)* B-A O"}):
         wanted = by_counts(loss, model, **options)
         for beside in (0, 10**6):
-            monkeypatch.setattr(by_lanes, "FEWEST_BESIDE", beside)
+            lowered(FEWEST_BESIDE=beside)
             assert check_against(wanted, loss, model, **options).exact >= is_proven
 
 
@@ -362,8 +358,7 @@ def test_short_ones_are_those_of_a_listing(seed, n, caps):
         model = Markov(rows[0], rows[1:], n, tags)
     beta = float(random.choice([0.5, 1, 2]))
     loss = fsmeu.load("chunk_fscore", labels=tags, beta=beta, empty=random.choice([0, 0.3, 1]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(totals, "CAPS", caps)
+    with limits.lowered(CAPS=caps):
         found = fsmeu.decode(loss, model, method="lanes")
     best = max(fsmeu.expect(loss, z, model).value for z in product(tags, repeat=n))
     own = fsmeu.expect(loss, found.labels, model).value
@@ -420,9 +415,9 @@ def test_long_documents_in_quadruple_precision(seed):
 
 @pytest.mark.parametrize("beside", [0, 100])
 @pytest.mark.parametrize(("empty", "best"), [(1, 1.0), (-1, 0.0)])
-def test_references_that_surely_have_no_chunk(beside, empty, best, monkeypatch):
+def test_references_that_surely_have_no_chunk(beside, empty, best, lowered):
     """No chunk is ever right: none, or any, whichever the file says is better."""
-    monkeypatch.setattr(by_lanes, "FEWEST_BESIDE", beside)
+    lowered(FEWEST_BESIDE=beside)
     certain = Independent(np.tile(np.eye(len(TAGS))[0], (12, 1)), TAGS)
     found = fsmeu.decode(f1(empty=empty), certain, method="lanes")
     assert found.value == best
@@ -445,9 +440,9 @@ def test_a_joint_count_that_is_always_0(p):
 
 @pytest.mark.parametrize("beside", [0, 100])
 @pytest.mark.parametrize("rate", ["tp / ref", "tp / (hyp + ref)"])
-def test_totals_that_no_hypothesis_has(beside, rate, monkeypatch):
+def test_totals_that_no_hypothesis_has(beside, rate, lowered):
     """Each item of z counts 3: all hypotheses are valued by all references."""
-    monkeypatch.setattr(by_lanes, "FEWEST_BESIDE", beside)
+    lowered(FEWEST_BESIDE=beside)
     counts = "count tp when z == 1 and y == 1 count hyp by 3 when z == 1 count ref when y == 1"
     value = f"value {rate} or 0.75 when hyp + ref == 0 or 0.5 when ref == 0 range 0 .. 1"
     loss = fsmeu.loads(f"utility f labels 0 1 {counts} {value}")
@@ -475,9 +470,9 @@ def test_totals_that_no_hypothesis_has(beside, rate, monkeypatch):
          "value -tp or 1 when hyp + ref == 0 range -3 .. 1", None),
     ],
 )  # fmt: skip
-def test_a_likely_total_that_no_hypothesis_has(text, constraint, monkeypatch):
+def test_a_likely_total_that_no_hypothesis_has(text, constraint, lowered):
     """A constraint asks for an item; numbers of items are multiples of 7."""
-    monkeypatch.setattr(by_lanes, "FEWEST_BESIDE", 0)
+    lowered(FEWEST_BESIDE=0)
     loss = fsmeu.loads(text)
     sure = [[0.1, 0.9], [0.9, 0.1], [0.5, 0.5]]
     rows = [[0.5, 0.5]] * 3 if constraint is None else sure

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import documents, ratios
+from fsmeu import limits
 from fsmeu.decoding.choice import METHODS
 from fsmeu.decoding.problem import RefusalError
 from tests.decoding.listing import (
@@ -24,7 +24,6 @@ from tests.explore.trial import run_check
 from tests.strategies import LossCase
 from tests.support.kernels import kernels_that_run
 from tests.support.nightly import every_third, mostly_nightly
-from tests.support.thresholds import LENGTHS, lowered_thresholds
 
 RANKED = {"ratios", "ranking"}
 SUMS = {"additive", "counting"}
@@ -258,7 +257,7 @@ def test_expectations_of_ratios_that_are_no_numbers():
     loss = fsmeu.loads(text, labels=[0, 1])
     p = [0.0, 1.0, 0.5028575977596241]
     best = fsmeu.decode(loss, p, method="exhaustive")
-    with lowered_thresholds([(ratios, "FEWEST_FOR_NODES", 0), (ratios, "SHORT", 1)]):
+    with limits.lowered(FEWEST_FOR_NODES=0, SHORT_RULE=1):
         found = fsmeu.decode(loss, p)
         assert found.value == pytest.approx(best.value, rel=1e-12)
         with pytest.raises(RefusalError, match="doubles hold"):
@@ -281,7 +280,7 @@ def test_a_denominator_that_is_0_for_one_number_of_ones(n, method):
     loss = fsmeu.loads(ZERO_BELOW)
     p = np.full(n, 0.5)
     model = fsmeu.models.Markov([0.5, 0.5], [[0.3, 0.7], [0.6, 0.4]], n=n)
-    with lowered_thresholds(LENGTHS), pytest.raises(RefusalError, match="ratios of counts"):
+    with limits.lowered(limits.LONG), pytest.raises(RefusalError, match="ratios of counts"):
         fsmeu.decode(loss, p if method == "ratios" else model, method=method)
     if n == 3:
         best = fsmeu.decode(loss, p, method="exhaustive")
@@ -322,7 +321,7 @@ def test_references_that_count_very_much():
     assert fsmeu.expect(loss, [1, 0, 1, 0], model).value < 1e-15
 
 
-def test_a_total_that_the_rule_does_not_serve(monkeypatch):
+def test_a_total_that_the_rule_does_not_serve(lowered):
     """The best total is far from what references count: its value has all digits all the same."""
     text = """utility f
     labels 0 1
@@ -334,7 +333,7 @@ def test_a_total_that_the_rule_does_not_serve(monkeypatch):
     value tp / (hyp + 0.3 * ref) or 0 when ref == 0
     range 0 .. 1
     """
-    monkeypatch.setattr(documents, "LEAST_WORK", 1)
+    lowered(LANE_DECISION_WORK=1)
     loss = fsmeu.loads(text)
     model = fsmeu.models.Bernoulli([0.5, 0.5, 0.5, 0.25])
     made = fsmeu.decode(loss, model, method="lanes")

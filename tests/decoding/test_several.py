@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import documents
 from fsmeu.decoding.choice import EXACT, METHODS
 from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.errors import InputError
@@ -68,8 +67,8 @@ BY_ENGINE = [
 
 @pytest.mark.parametrize(("case", "engine"), BY_ENGINE)
 @pytest.mark.thirds
-def test_methods_that_have_the_second_best(case, engine, monkeypatch):
-    monkeypatch.setattr(documents, "LEAST_WORK", 1)
+def test_methods_that_have_the_second_best(case, engine, lowered):
+    lowered(LANE_DECISION_WORK=1)
     name, measure, model = CASES[case]
     method = case.split(",")[0]
     loss = fsmeu.load(name)
@@ -152,9 +151,9 @@ def test_numbers_that_are_none(k):
         fsmeu.decode("fscore", P, k=k)
 
 
-def test_long_sequences(monkeypatch):
+def test_long_sequences(lowered):
     """Lanes, as where counts are many: against all answers that a constraint leaves."""
-    monkeypatch.setattr(documents, "LEAST_WORK", 1)
+    lowered(LANE_DECISION_WORK=1)
     n = 140
     random = np.random.default_rng(3)
     p = random.random(n) * 0.5

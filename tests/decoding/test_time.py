@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import candidates, choice, clock, problem, split
+from fsmeu.decoding import candidates, choice, clock, problem
 from fsmeu.expectation import expect
 from fsmeu.models import Markov
 from fsmeu.trellis import trellis_cache
@@ -61,10 +61,10 @@ UNPROVEN = {
 
 @pytest.mark.parametrize("case", UNPROVEN)
 @pytest.mark.thirds
-def test_the_answer_does_not_depend_on_the_machine(case, monkeypatch):
+def test_the_answer_does_not_depend_on_the_machine(case, monkeypatch, lowered):
     """A clock that stands still, and one that is hours on whenever it is read, change nothing."""
     name, model, options = UNPROVEN[case]
-    monkeypatch.setattr(split, "SUMS_PER_CANDIDATE", 1 << 15)
+    lowered(SUMS_PER_CANDIDATE=1 << 15)
     found = []
     for pace in (0.0, 1e5):
         times = itertools.count()
@@ -82,9 +82,9 @@ def test_the_answer_does_not_depend_on_the_machine(case, monkeypatch):
 
 
 @pytest.mark.parametrize("case", ["search", "counting", "ranking", "openfst, counting"])
-def test_a_greater_budget_finds_no_worse(case, monkeypatch):
+def test_a_greater_budget_finds_no_worse(case, lowered):
     name, model, options = UNPROVEN[f"{case}, spent"]
-    monkeypatch.setattr(split, "SUMS_PER_CANDIDATE", 1 << 15)
+    lowered(SUMS_PER_CANDIDATE=1 << 15)
     few = fsmeu.decode(fsmeu.load(name), model, **options)
     more = fsmeu.decode(fsmeu.load(name), model, **{**options, "budget": 65_536})
     assert more.value >= few.value - 1e-12
@@ -111,9 +111,9 @@ def test_ranking_answers_without_any_time(ticks, cosine):
     assert found.labels == [0, 1, 0]
 
 
-def test_counting_tries_the_ends_that_there_is_time_for(ticks, monkeypatch):
+def test_counting_tries_the_ends_that_there_is_time_for(ticks, lowered):
     """How many there are is measured on the first one, which takes a second here."""
-    monkeypatch.setattr(split, "_SUMS_PER_SECOND", 1.0)
+    lowered(SUMS_PER_SECOND=1.0)
     found = fsmeu.decode(fsmeu.load("kappa"), chain(200), method="counting", seconds=40)
     assert not found.exact
     tried = re.search(r"only (\d+) of 201 counts of z were tried before the 40", found.why)
@@ -178,8 +178,8 @@ def test_a_sweep_is_not_made_where_its_bounds_could_not_be_narrower():
     assert 1e-14 < (found.upper - found.lower) / 2 / found.value < 5e-12
 
 
-def test_of_two_expectations_the_one_with_narrower_bounds_is_taken(monkeypatch):
-    monkeypatch.setattr(expect, "PROMISED", 0.0)
+def test_of_two_expectations_the_one_with_narrower_bounds_is_taken(monkeypatch, lowered):
+    lowered(PROMISED=0.0)
     monkeypatch.setattr(expect, "least_error_of_sweep", lambda n, behind: 0.0)
     z = (np.random.default_rng(0).random(1_000) < 0.33).astype(int)
     loss, model = fsmeu.load("fscore"), chain(1_000)
@@ -192,8 +192,8 @@ def test_of_two_expectations_the_one_with_narrower_bounds_is_taken(monkeypatch):
     assert max(one.lower for one in both) <= found.value <= min(one.upper for one in both)
 
 
-def test_an_expectation_by_moments_answers_where_a_sweep_is_too_large(monkeypatch):
-    monkeypatch.setattr(expect, "PROMISED", 0.0)
+def test_an_expectation_by_moments_answers_where_a_sweep_is_too_large(monkeypatch, lowered):
+    lowered(PROMISED=0.0)
     monkeypatch.setattr(expect, "least_error_of_sweep", lambda n, behind: 0.0)
     monkeypatch.setenv("FSMEU_MAX_STATES", "100")
     found = fsmeu.expect(fsmeu.load("fscore"), [0, 1] * 600, chain(1_200))

@@ -66,7 +66,7 @@ def test_a_document_of_512_tokens():
     assert found.value == pytest.approx(fsmeu.expect(loss, z, model).value, rel=1e-12)
 
 
-def test_distributions_of_large_corpora_are_refused_at_once(monkeypatch):
+def test_distributions_of_large_corpora_are_refused_at_once(monkeypatch, lowered):
     """Their values are there, and a sample of them is what the message says."""
     chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=20)
     loss, models, zs = fsmeu.load("fscore"), [chain] * 600, [[0, 1] * 10] * 600
@@ -77,7 +77,7 @@ def test_distributions_of_large_corpora_are_refused_at_once(monkeypatch):
         return walked[-1]
 
     monkeypatch.setattr(corpus, "walk", walk)
-    monkeypatch.setattr(corpus, "MOST_CORPUS_TABLE", 10**6)
+    lowered(MOST_CORPUS_TABLE=10**6)
     for count, most, given in ((600, 0, "12,000"), (200, 16, "about 2,003,001")):
         walked.clear()
         found = fsmeu.expect_corpus(loss, zs[:count], models[:count])
@@ -90,8 +90,8 @@ def test_distributions_of_large_corpora_are_refused_at_once(monkeypatch):
     assert np.mean(values) == pytest.approx(fsmeu.expect_corpus(loss, zs[:20], few).value, abs=0.02)
 
 
-def test_totals_are_counted_until_the_limit(monkeypatch):
+def test_totals_are_counted_until_the_limit(lowered):
     chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=50)
-    monkeypatch.setattr(corpus, "MOST_CORPUS_TABLE", 2600)  # those of two sentences are 51 * 51
+    lowered(MOST_CORPUS_TABLE=2600)  # those of two sentences are 51 * 51
     with pytest.raises(SizeLimitError, match=r"2,600 tuples of totals\. Got 2,601"):
         fsmeu.expect_corpus(fsmeu.load("jaccard"), [[0, 1] * 25] * 2, [chain, chain])

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
+from fsmeu import limits
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation import documents, totals
+from fsmeu.expectation import documents
 from fsmeu.expectation.corpus import corpus_of, linear_expectation
 from fsmeu.expectation.query import query_of
 from fsmeu.models import Markov, Mixture, NBest, from_potentials
@@ -66,9 +67,7 @@ def test_bounds_hold_in_fractions(seed, n, zeros, caps, options):
     model = Markov(rows[0], rows[1:], n, TAGS)
     z = drawn(random, n, TAGS[: 1 + seed % 5])
     loss = f1(**{name: float(number) for name, number in options.items()})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(documents, "DOCUMENT_WORK", 1)
-        patch.setattr(totals, "CAPS", caps)
+    with limits.lowered(DOCUMENT_WORK=1, CAPS=caps):
         found = fsmeu.expect(loss, z, model)
     sums = chunk_sums(z, of_markov(rows[0], rows[1:], n, TAGS, Fraction))
     truth = f_score(sums, chunk_count(z), **options)
@@ -79,8 +78,8 @@ def test_bounds_hold_in_fractions(seed, n, zeros, caps, options):
 @pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize(("n", "options"), [(40, {}), (130, {"beta": 2, "empty": 0})])
 @pytest.mark.thirds
-def test_bounds_hold_in_quadruple_precision(n, scale, options, monkeypatch):
-    monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
+def test_bounds_hold_in_quadruple_precision(n, scale, options, lowered):
+    lowered(DOCUMENT_WORK=1)
     random = np.random.default_rng(n)
     tables = potentials(random, n, scale)
     exact = of_potentials(*tables, TAGS)
@@ -112,9 +111,9 @@ def rare(n):
 
 
 @pytest.mark.parametrize("empty", [0, 1])
-def test_rare_chunks(empty, monkeypatch):
+def test_rare_chunks(empty, lowered):
     """Denominators from 1 on, most of them 1; also for a hypothesis without chunks."""
-    monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
+    lowered(DOCUMENT_WORK=1)
     model, exact = rare(100)
     for z in (["O"] * 100, ["B-A"] + ["O"] * 99, ["O", "B-B"] * 50):
         found = fsmeu.expect(f1(empty=empty), z, model)
@@ -147,9 +146,9 @@ MODELS = {
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("caps", [(), (3, 12)])
 @pytest.mark.thirds
-def test_as_by_counts(kind, caps, monkeypatch):
+def test_as_by_counts(kind, caps, lowered):
     """Sums over counts have bounds of their own: both hold the truth."""
-    monkeypatch.setattr(totals, "CAPS", caps)
+    lowered(CAPS=caps)
     random = np.random.default_rng(len(kind))
     model = MODELS[kind](random)
     tags = IOBES if kind == "iobes" else TAGS
@@ -157,9 +156,9 @@ def test_as_by_counts(kind, caps, monkeypatch):
     for name in names:
         loss = fsmeu.load(name, labels=tags, beta=2)
         for z in (drawn(random, model.n, tags), ["O"] * model.n):
-            monkeypatch.setattr(documents, "DOCUMENT_WORK", NEVER)
+            lowered(DOCUMENT_WORK=NEVER)
             wanted = fsmeu.expect(loss, z, model)
-            monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
+            lowered(DOCUMENT_WORK=1)
             found = fsmeu.expect(loss, z, model)
             assert found.value == pytest.approx(wanted.value, rel=1e-11, abs=1e-15)
             assert found.lower <= wanted.upper
@@ -168,16 +167,16 @@ def test_as_by_counts(kind, caps, monkeypatch):
 
 @pytest.mark.parametrize("name", KIN)
 @pytest.mark.thirds
-def test_kin_as_by_counts(name, monkeypatch):
+def test_kin_as_by_counts(name, lowered):
     """Affine values, precision, recall, chunks counted late; with derivatives."""
     random = np.random.default_rng(len(name))
     model = MODELS["field"](random)
     loss = kin(name)
     for z in (drawn(random, model.n), ["O"] * model.n):
-        monkeypatch.setattr(documents, "DOCUMENT_WORK", NEVER)
+        lowered(DOCUMENT_WORK=NEVER)
         wanted = fsmeu.expect(loss, z, model)
         slopes = fsmeu.gradient(loss, z, model)
-        monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
+        lowered(DOCUMENT_WORK=1)
         found = fsmeu.expect(loss, z, model)
         assert found.value == pytest.approx(wanted.value, rel=1e-11, abs=1e-15)
         assert found.lower <= wanted.upper
@@ -192,15 +191,15 @@ def test_kin_as_by_counts(name, monkeypatch):
 @pytest.mark.parametrize("kind", ["field", "chain"])
 @pytest.mark.parametrize("caps", [(), (3, 25)])
 @pytest.mark.thirds
-def test_derivatives_are_those_of_counts(kind, caps, monkeypatch):
-    monkeypatch.setattr(totals, "CAPS", caps)
+def test_derivatives_are_those_of_counts(kind, caps, lowered):
+    lowered(CAPS=caps)
     random = np.random.default_rng(4)
     model = MODELS[kind](random)
     z = drawn(random, model.n)
     for options in ({}, {"beta": 2, "empty": 0}):
-        monkeypatch.setattr(documents, "DOCUMENT_WORK", NEVER)
+        lowered(DOCUMENT_WORK=NEVER)
         wanted = fsmeu.gradient(f1(**options), z, model)
-        monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
+        lowered(DOCUMENT_WORK=1)
         found = fsmeu.gradient(f1(**options), z, model)
         assert found.keys() == wanted.keys()
         for name, slopes in found.items():
@@ -208,9 +207,9 @@ def test_derivatives_are_those_of_counts(kind, caps, monkeypatch):
             assert np.abs(slopes - wanted[name]).max() <= 1e-10 * greatest
 
 
-def test_derivatives_are_differences(monkeypatch):
+def test_derivatives_are_differences(lowered):
     """Of values in quadruple precision."""
-    monkeypatch.setattr(documents, "DOCUMENT_WORK", 1)
+    lowered(DOCUMENT_WORK=1)
     random = np.random.default_rng(6)
     n = 20
     unary, table = potentials(random, n, 1.0)
@@ -296,7 +295,7 @@ def test_two_thousand_sentences_in_quadruple_precision(scale):
     check_corpus(7, 2000, scale, {})
 
 
-def test_items_that_count_for_very_much(monkeypatch):
+def test_items_that_count_for_very_much(lowered):
     """There are too many totals to look at each: another way values hypotheses."""
     text = """utility f
     labels bio
@@ -310,12 +309,12 @@ def test_items_that_count_for_very_much(monkeypatch):
     model = from_potentials(*potentials(np.random.default_rng(3), 5, 1.0, TAGS[:3]), TAGS[:3])
     z = ["B-A", "I-A", "O", "B-A", "O"]
     true = fsmeu.expect(loss, z, model).value
-    monkeypatch.setattr(documents, "DOCUMENT_WORK", 2)
+    lowered(DOCUMENT_WORK=2)
     assert fsmeu.expect(loss, z, model).value == pytest.approx(true, rel=1e-12)
 
 
 @pytest.mark.parametrize(("name", "long"), [("chunk_fscore", False), ("chunk_fscore_iob1", True)])
-def test_lanes_serve_where_sweeps_by_counts_are_slow(name, long, monkeypatch):
+def test_lanes_serve_where_sweeps_by_counts_are_slow(name, long, lowered):
     """Steps of IOB1 read two tags, so that sweeps are slow for few tokens, and agree with lanes."""
     loss = fsmeu.load(name, types=[f"T{k}" for k in range(8)])
     random = np.random.default_rng(8)
@@ -324,6 +323,6 @@ def test_lanes_serve_where_sweeps_by_counts_are_slow(name, long, monkeypatch):
     assert documents.is_document(query_of(loss, z, model, "expect")) is long
     values = []
     for sums in (1, NEVER):
-        monkeypatch.setattr(documents, "SWEEP_WORK", sums)
+        lowered(SWEEP_WORK=sums)
         values.append(fsmeu.expect(loss, z, model).value)
     assert values[0] == pytest.approx(values[1], rel=1e-11)

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
+from fsmeu import limits
 from fsmeu.errors import SizeLimitError
-from fsmeu.expectation import expect, long_sequences
+from fsmeu.expectation import expect
 from tests.support.nightly import mostly_nightly
 from tests.support.values import count_weights
 
@@ -50,8 +51,7 @@ def test_short_sequences_as_by_machines(name, seed, n):
     p, z = random.choice([0.0, 1.0, 0.3, random.random()], size=n), random.integers(0, 2, size=n)
     loss = fsmeu.load(name)
     wanted = fsmeu.expect(loss, z, p, engine="openfst")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_sequences, "LONG_SEQUENCE", 0)
+    with limits.lowered(LONG_SEQUENCE=0):
         found = fsmeu.expect(loss, z, p)
         asked = fsmeu.expectation.query.query_of(loss, z, p)
         assert expect.long_expectation(asked, pytest.fail) is not None
@@ -64,8 +64,8 @@ def test_short_sequences_as_by_machines(name, seed, n):
     )
 
 
-def test_distributions_of_too_many_tables_are_refused(monkeypatch):
-    monkeypatch.setattr(long_sequences, "MOST_LEVEL_CELLS", 1000)
+def test_distributions_of_too_many_tables_are_refused(lowered):
+    lowered(MOST_LEVEL_CELLS=1000)
     found = fsmeu.expect(fsmeu.load("fscore"), [1, 0] * 1500, np.full(3000, 0.5))
     assert found.value == pytest.approx(0.5, abs=0.01)
     with pytest.raises(SizeLimitError, match="may have up to 1,000 tables"):

@@ -9,7 +9,6 @@ import pytest
 import fsmeu
 from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Independent, Markov
-from fsmeu.trellis import walk
 from tests.label_models import plain_model
 from tests.support.python_losses import Keeper
 
@@ -69,8 +68,8 @@ def test_arrays_of_hypotheses_and_probabilities():
 
 @pytest.mark.parametrize("cells", [1, 500, 3000])
 @pytest.mark.thirds
-def test_a_bucket_may_be_walked_in_parts(monkeypatch, cells):
-    monkeypatch.setattr(walk, "BATCHED_CELLS", cells)
+def test_a_bucket_may_be_walked_in_parts(lowered, cells):
+    lowered(BATCHED_CELLS=cells)
     zs, models = some_pairs(3, (0, 1), 40, longest=3)
     assert_same(fsmeu.load("fscore"), zs, models)
     assert_same(fsmeu.load("pk", k=2), zs, models)

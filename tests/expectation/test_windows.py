@@ -7,7 +7,6 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import LossFileError
-from fsmeu.expectation import composition
 from fsmeu.losses import sum_over_paths
 from tests import brute_force
 from tests.expectation.checks import ENGINES, close, engines, scale_of
@@ -16,8 +15,8 @@ from tests.support.tables import by_message
 
 
 @pytest.fixture(autouse=True)
-def _windows_of_any_length(monkeypatch):
-    monkeypatch.setattr(composition, "MUCH_TO_REMEMBER", 0)
+def _windows_of_any_length(lowered):
+    lowered(MUCH_TO_REMEMBER=0)
 
 
 SUMS = (

@@ -6,12 +6,12 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from fsmeu import limits
 from fsmeu.errors import FsmeuError
 from tests.explore import checks, decisions, explicit, explicit_long
 from tests.explore.cases import Fault, Refused, random_case
 from tests.explore.rounded import Unsure
 from tests.support.kernels import kernels_that_run
-from tests.support.thresholds import LENGTHS, SIZES, lowered_thresholds
 
 CHECKS = {**checks.CHECKS, **decisions.CHECKS, **explicit.CHECKS, **explicit_long.CHECKS}
 OUTCOMES = ("passed", "refused", "unsure", "failed")
@@ -39,9 +39,9 @@ def run_check(case, name, draw):
     in the ways of long ones, every second time, and small machines in those of large ones.
     """
     how = "compiled" if draw % 4 else "plain"
-    lengths = LENGTHS if draw & 4 else []
-    sizes = [] if draw & 24 else SIZES
-    lowered = lowered_thresholds([*lengths, *sizes])
+    lengths = limits.LONG if draw & 4 else {}
+    sizes = {} if draw & 24 else limits.LARGE
+    lowered = limits.lowered(lengths, sizes)
     try:
         with kernels_that_run(how), lowered, limited(), warnings.catch_warnings():
             warnings.simplefilter("ignore")

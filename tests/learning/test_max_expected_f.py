@@ -17,11 +17,11 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_info
 
 import fsmeu
+from fsmeu import limits
 from fsmeu.learning import (
     MaxExpectedFClassifier,
     MaxExpectedUtilityClassifier,
     base,
-    expected_utility,
 )
 from fsmeu.learning.base import maximize
 from fsmeu.learning.expected_utility import CountTree, SmoothF, _expected, _of_weights
@@ -58,8 +58,7 @@ def problems(draw):
 def test_value_and_gradient(problem, block, sparse):
     rows, positive, weights, alpha, gamma, theta = problem
     rest = (rows, positive, weights, alpha, gamma)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expected_utility, "_BLOCK", block)
+    with limits.lowered(ROWS_AT_ONCE=block):
         smooth = SmoothF(csr_array(rows) if sparse else rows, *rest[1:])
         value, gradient = smooth(theta)
         squares = smooth.root_mean_squares()

@@ -112,9 +112,9 @@ def test_paths_side_by_side_are_the_list():
     np.testing.assert_array_equal(layers[0].label, layers[2].label)
 
 
-def test_many_samples_are_a_trie(monkeypatch):
-    monkeypatch.setattr("fsmeu.models.samples._MOST_ARCS", 5)
-    monkeypatch.setattr("fsmeu.models.samples._MOST_TAG_ARCS", 5)
+def test_many_samples_are_a_trie(lowered):
+    lowered(MOST_SAMPLE_ARCS=5)
+    lowered(MOST_SAMPLE_TAG_ARCS=5)
     assert type(from_samples(["01", "10"])) is fsmeu.models.NBest
     samples = [{(0, 2, "A")}, {(0, 1, "A")}, {(0, 2, "A")}]
     assert type(from_samples(samples, scheme="bio")) is fsmeu.models.NBest

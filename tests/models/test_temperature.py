@@ -98,11 +98,11 @@ def test_chains_by_position_and_impossible_references(links):
     assert again.before == found.before
 
 
-def test_batches_change_nothing(monkeypatch):
+def test_batches_change_nothing(lowered):
     random = np.random.default_rng(9)
     models = [from_potentials(3 * random.normal(size=(2, 2)), np.eye(2)) for _ in range(7)]
     references = [random.integers(0, 2, 2).tolist() for _ in models]
     whole = fsmeu.calibrate(models, references)
-    monkeypatch.setattr("fsmeu.models.derived._BATCH", 3)
+    lowered(FITTED_AT_ONCE=3)
     parts = fsmeu.calibrate(models, references)
     assert parts.temperature == pytest.approx(whole.temperature, rel=1e-6)

@@ -119,8 +119,8 @@ def distributed():
 
 @pytest.mark.thirds
 @pytest.mark.parametrize("address", ["nowhere", "tcp://127.0.0.1:1", "", 5, b"x"])
-def test_schedulers_that_are_none(distributed, address, monkeypatch):
-    monkeypatch.setattr("fsmeu.parallel.SCHEDULER_SECONDS", 0.3)
+def test_schedulers_that_are_none(distributed, address, lowered):
+    lowered(SCHEDULER_SECONDS=0.3)
     with pytest.raises(InputError, match="address of a Dask scheduler"):
         fsmeu.decode_many(F1, [[0.5]], scheduler=address)
     # Dask waits for ever where a client that failed is collected while another starts.
@@ -179,9 +179,9 @@ def test_without_dask_the_extra_is_named(monkeypatch):
         fsmeu.decode_many(F1, [[0.5]], scheduler="tcp://127.0.0.1:8786")
 
 
-def test_a_scheduler_that_goes_away(distributed, monkeypatch):
+def test_a_scheduler_that_goes_away(distributed, lowered):
     """It ends when the first results are there, and most is still to be sent."""
-    monkeypatch.setattr("fsmeu.parallel.SCHEDULER_SECONDS", 2)
+    lowered(SCHEDULER_SECONDS=2)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
     with (
         distributed.LocalCluster(protocol="tcp://", dashboard_address=None, **options) as cluster,

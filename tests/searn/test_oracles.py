@@ -166,11 +166,11 @@ def test_what_is_refused(kind):
             ask(*words)
 
 
-def test_what_is_kept_may_be_forgotten(monkeypatch):
+def test_what_is_kept_may_be_forgotten(lowered):
     """Layers that are too many to keep are found again, and stay in a pickle."""
     ys = corpus(loss := KINDS["counted"](), [6] * 5)
     kept = [CostOracle(loss, y).costs("") for y in ys]
-    monkeypatch.setattr("fsmeu.searn.oracle.product.KEPT_ORACLE_CELLS", 10)
+    lowered(KEPT_ORACLE_CELLS=10)
     again = pickle.loads(pickle.dumps(CostOracles(KINDS["counted"](), ys)))
     np.testing.assert_array_equal(again.costs_at(np.arange(5), again.start(np.arange(5))), kept)
 

@@ -13,7 +13,7 @@ from fsmeu.fst.tags import chunks_of
 from fsmeu.searn import search as searches
 from fsmeu.searn.features import HashedSentences, hashed_sentences, indices, mixed, uniform
 from fsmeu.searn.search import COSTS, Mixture, interpolated, targets_of
-from fsmeu.searn.spaces import CustomSpace, tagging
+from fsmeu.searn.spaces import CustomSpace
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 from tests.searn.stubs import Drawn, PlainTagging, words
@@ -153,8 +153,8 @@ def test_gold_that_opens_with_i_is_matched_by_b():
     assert np.isinf(costs[0, labels.index("I-X")])
 
 
-def test_a_sentence_that_is_far_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr(tagging, "MOST_LABEL_CELLS", 11)
+def test_a_sentence_that_is_far_too_long_is_refused(lowered):
+    lowered(MOST_LABEL_CELLS=11)
     search, _ = searched(LeftToRight(), "hamming", [[0, 1], [1] * 6])
     assert len(search.start(np.array([1]))) == 1
     with pytest.raises(SizeLimitError, match="2 x 6"):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
+from fsmeu import limits
 from fsmeu.decoding import chain_ratios
 from fsmeu.models.chains import binary_chain
 from fsmeu.trellis import chain_shares, chains
@@ -220,8 +221,8 @@ def test_scores_of_positions_against_all_references(kind, label):
     assert bound <= 1e-12
 
 
-def test_shares_that_take_too_much_room_are_not_made(monkeypatch):
-    monkeypatch.setattr(chain_shares, "KEPT_SHARES", 100)
+def test_shares_that_take_too_much_room_are_not_made(lowered):
+    lowered(KEPT_SHARES=100)
     model = two(0.25, 0.75, 400)
     with pytest.raises(fsmeu.errors.InputError, match="fit in memory"):
         fsmeu.decode(fsmeu.load("fscore"), model, method="chain_ratios")
@@ -237,8 +238,7 @@ def test_decisions_are_those_of_counting(name, seed, kind, n):
     loss = loaded(name)
     model = KINDS[kind](np.random.default_rng(seed), n)
     wanted = fsmeu.decode(loss, model, method="counting")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chain_ratios, "LONG_CHAIN", 2)
+    with limits.lowered(LONG_CHAIN=2):
         found = fsmeu.decode(loss, model, method="chain_ratios")
     assert found.value == pytest.approx(wanted.value, rel=1e-9, abs=1e-12)
     assert found.exact or name == "kappa"  # large terms cancel there, and values are next to 0
@@ -270,10 +270,7 @@ def test_bounds_hold_whatever_rules_leave_out(name, seed, kind, n, left_out):
     loss = loaded(name)
     model = KINDS[kind](np.random.default_rng(seed), n)
     best = fsmeu.decode(loss, model, method="counting").value
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chain_ratios, "LONG_CHAIN", 2)
-        patch.setattr(chain_ratios, "_PRECISE", left_out[0])
-        patch.setattr(chain_ratios, "_ROUGH", left_out[1])
+    with limits.lowered(LONG_CHAIN=2, PRECISE_RULE=left_out[0], ROUGH_RULE=left_out[1]):
         found = fsmeu.decode(loss, model, method="chain_ratios")
     slack = 1e-9 * abs(best) + 1e-12
     assert found.lower - slack <= best <= found.upper + slack
@@ -378,8 +375,7 @@ def test_the_ends_of_a_range_are_tried():
         steps = random.dirichlet([[3, 1], [0.1, 0.1], [50, 1], [1, 1]][random.integers(4)], (19, 2))
         model = fsmeu.models.Markov(first, steps)
         wanted = fsmeu.decode(loss, model, method="counting")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(chain_ratios, "LONG_CHAIN", 2)
+        with limits.lowered(LONG_CHAIN=2):
             found = fsmeu.decode(loss, model, method="chain_ratios")
         assert found.exact
         assert found.value == pytest.approx(wanted.value, rel=1e-12)

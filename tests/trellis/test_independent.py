@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
+from fsmeu import limits
 from fsmeu.decoding.problem import UNSEEN
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio_family import family_of
-from fsmeu.trellis import independent, independent_search
+from fsmeu.trellis import independent
 from fsmeu.trellis.count_tables import FEWEST_FOR_NODES, count_tables
 from fsmeu.trellis.independent import expected_value, node_values
 from fsmeu.trellis.independent_search import ranked_values
@@ -79,10 +80,7 @@ def test_bounds_hold_all_numbers_of_ones(name, params, seed, n):
     """Those that are valued, and those that are excluded by bounds on blocks."""
     form, p, sign = loaded(name, params).confusion, chances(seed, n), sign_of(name, params)
     values, errors = (x[0] for x in node_values(family_of(form, n)).values(p[None]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(independent_search, "_FEW", 1)
-        patch.setattr(independent_search, "_COARSE_BLOCKS", 8)
-        patch.setattr(independent_search, "_CHUNK", 16)
+    with limits.lowered(FEW_NUMBERS=1, COARSE_BLOCKS=8, NUMBERS_AT_ONCE=16):
         found = ranked_values(family_of(form, n), p, sign)
     assert (np.abs(found.values - values[found.ks]) <= found.errors + errors[found.ks]).all()
     excluded = np.setdiff1d(np.arange(n + 1), found.ks)
@@ -188,12 +186,12 @@ def test_decisions_are_those_of_ranking(name, params, n):
 
 @pytest.mark.parametrize("kind", CHANCES)
 @pytest.mark.parametrize("name", ["fscore", "jaccard", "balanced_accuracy"])
-def test_short_and_long_rows_are_decided_alike(name, kind, monkeypatch):
+def test_short_and_long_rows_are_decided_alike(name, kind, lowered):
     """By rules for all D, and by one rule and bounds on far numbers of ones."""
     p = CHANCES[kind](np.random.default_rng(3), independent.SHORT)
     loss = fsmeu.load(name)
     short = fsmeu.decode(loss, p)
-    monkeypatch.setattr(fsmeu.decoding.ratios, "SHORT", 0)
+    lowered(SHORT_RULE=0)
     long = fsmeu.decode(fsmeu.load(name), p)
     assert (short.method, short.exact) == (long.method, long.exact) == ("ratios", True)
     assert short.labels == long.labels or kind == "all .3"  # ties

@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import documents as document_decisions
-from fsmeu.expectation import documents as long_sequences
-from fsmeu.expectation import totals
 from fsmeu.models import Markov, from_potentials
 from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis import kernels, lane_rows
@@ -220,11 +217,11 @@ def documents(seed):
 
 
 @pytest.mark.parametrize("caps", [(), (2,)])
-def test_plain_and_compiled_have_the_same_bits(caps, monkeypatch):
+def test_plain_and_compiled_have_the_same_bits(caps, lowered):
     """Also where ages stop."""
-    monkeypatch.setattr(document_decisions, "LEAST_WORK", 1)
-    monkeypatch.setattr(long_sequences, "DOCUMENT_WORK", 1)
-    monkeypatch.setattr(totals, "CAPS", caps)
+    lowered(LANE_DECISION_WORK=1)
+    lowered(DOCUMENT_WORK=1)
+    lowered(CAPS=caps)
     found = []
     for how in ("plain", "compiled"):
         with kernels_that_run(how):

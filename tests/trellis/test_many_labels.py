@@ -11,7 +11,6 @@ import fsmeu
 from fsmeu import load, models
 from fsmeu.errors import SizeLimitError
 from fsmeu.losses.machine.machine import explore, machine_view, refuse_large
-from fsmeu.trellis import tapes
 
 
 @contextmanager
@@ -58,7 +57,7 @@ def test_derivatives_for_thousands():
 
 
 @pytest.mark.parametrize("name", ["hamming", "transitions", "run_length"])
-def test_a_common_amount_makes_no_difference(name, monkeypatch):
+def test_a_common_amount_makes_no_difference(name, lowered):
     """The same answers where what most pairs add is taken out, under chains as well."""
     rng, labels = np.random.default_rng(3), list(range(4))
     steps = rng.dirichlet(np.ones(4), (4, 4))
@@ -70,7 +69,7 @@ def test_a_common_amount_makes_no_difference(name, monkeypatch):
     plain = load(name, **names)
     wanted = fsmeu.expect(plain, z, chain), fsmeu.decode(plain, chain)
     slopes = fsmeu.gradient(plain, z, chain)
-    monkeypatch.setattr(tapes, "PLAIN_PAIRS", 1)
+    lowered(PLAIN_PAIRS=1)
     loss = load(name, **names)
     loss.forget()
     found = fsmeu.expect(loss, z, chain), fsmeu.decode(loss, chain)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import split
+from fsmeu import limits
 from tests.support.ratios import chances, loaded
 from tests.support.values import CHANCES
 
@@ -20,8 +20,7 @@ COUNTED += [(name, {}) for name in ("g_tp_pr", "kappa", "specificity", "mistakes
 def test_decisions_by_windows_of_counts(name, params, seed, n):
     """No other ranked sequence is better, by other engines; short ones: see the explorer."""
     loss, p = loaded(name, params), chances(seed, n)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(split, "COUNTED_AT_ONCE", 0)
+    with limits.lowered(COUNTED_AT_ONCE=0):
         found = fsmeu.decode(loss, p, method="counting")
     assert "windows" in found.why
     assert found.exact

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import (
     InputError,
@@ -29,8 +30,6 @@ from fsmeu.errors import (
 from fsmeu.learning import base
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
-
-ONLINE_WEIGHTS = 1 << 27  # classifiers times features: 1 GB, and as much for the mean of weights
 
 LOGISTIC, OFO, FOFO = 0, 1, 2  # the learners
 _STATE_FIELDS = (
@@ -60,7 +59,6 @@ _STATE_FIELDS = (
 STATE = np.dtype([(name, np.float64) for name in _STATE_FIELDS])
 """What a learner remembers beside weights."""
 
-FIRST_HORIZON = 1024
 MEANS = {"False": 0, "True": 1, "suffix": 2}  # vectors that the mean of weights needs, by average
 Self = TypeVar("Self", bound="OnlineClassifier")
 
@@ -218,8 +216,8 @@ class OnlineClassifier(base.LogisticClassifier):
         check_bool(where, "fit_intercept", self.fit_intercept)
         mean = mean if isinstance(mean, str) else str(check_bool(where, "average", mean))
         means = MEANS[one_of(where, "average", mean, MEANS)]
-        if features >= ONLINE_WEIGHTS:
-            limit = f"{ONLINE_WEIGHTS:,} weights (fsmeu.learning.online.ONLINE_WEIGHTS)"
+        if features >= limits.ONLINE_WEIGHTS:
+            limit = f"{limits.ONLINE_WEIGHTS:,} weights (fsmeu.learning.online.ONLINE_WEIGHTS)"
             must = f"there may be at most {limit}"
             raise SizeLimitError(where, must, given=f"{features + 1:,}")
         self.weights_: Floats = np.zeros((1, features + 1))
@@ -344,7 +342,7 @@ class FOFOClassifier(OnlineClassifier):
             0.0 if scale == "auto" else base.check_real(where, "gamma_scale", scale, must, above)
         )
         last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
-        self.state_["horizon"] = horizon or FIRST_HORIZON
+        self.state_["horizon"] = horizon or limits.FIRST_HORIZON
         self.state_["repeats"] = horizon is None
         self.state_["may_plan"] = True
         self.state_["scale"] = scale

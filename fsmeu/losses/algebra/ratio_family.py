@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.algebra.confusion import Confusion, NoFormError, value_of_counts
@@ -35,7 +36,6 @@ from fsmeu.losses.algebra.ratios import (
     ratios_of_number,
 )
 
-_MOST_BLOCKS = 4096  # blocks of k in which coefficients may have to be looked at
 _REPRODUCED = 1e-11  # what doubles may lose of a value in other orders of operations, as a part
 
 
@@ -146,7 +146,7 @@ def family_of(form: Confusion, n: int) -> RatioFamily | None:
     if n == 1:
         return RatioFamily(form, n, ends[0], ends[1], (), np.zeros(0), (), rises, falls)
     blocks = _first_blocks(n)
-    while len(blocks.low) <= _MOST_BLOCKS:
+    while len(blocks.low) <= limits.MOST_COEFFICIENT_BLOCKS:
         try:
             derived = derive_ratios(form, n, blocks)
         except UndecidedError as error:

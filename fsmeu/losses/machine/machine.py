@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import visible
@@ -30,9 +31,6 @@ from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
-_STEPS_AT_ONCE = 1 << 20  # steps that are taken at once: 8 MB an array
-_LAYERS_BEFORE_GUARD = 1000  # layers after which new states come from counts, until the end
-_STEPS_BEFORE_GUARD = 100_000  # steps of states after which the same holds
 _UNKNOWN = -2  # the target of a step that has not been looked at
 _ZERO = ast.Number(0.0)
 _LATER = ast.Binary("+", ast.Name("i"), ast.Number(1.0))
@@ -191,7 +189,7 @@ def refuse_large(
         guard_size(name, _sums(n - depth, ranks), limit, least=True)
         view.start = view.start if depth else int(first[0, 0])
     targets, place = np.unique(first[0], return_inverse=True)
-    if len(targets) * view.symbols <= _STEPS_AT_ONCE:
+    if len(targets) * view.symbols <= limits.STEPS_AT_ONCE:
         second, twice = view.advance(3, targets)
         ways, back = np.nonzero(second[place] == view.start)
         both = once[:, 0, ways] + twice[rows][:, place[ways], back]  # type: ignore[index]
@@ -332,14 +330,14 @@ class _Explored:
             if not len(fresh):
                 return
             yield len(fresh)
-            if i > _LAYERS_BEFORE_GUARD or self.steps.size > _STEPS_BEFORE_GUARD:
+            if i > limits.LAYERS_BEFORE_GUARD or self.steps.size > limits.STEPS_BEFORE_GUARD:
                 guard_layers(self.name, self.view.n)
             begin = len(self.codes)
             self.expand(i, fresh, columns)
 
     def expand(self, i: int, fresh: Ints, columns: Ints) -> None:
         """Adds the targets of these states on these pairs at position i, some states at a time."""
-        size = max(1, _STEPS_AT_ONCE // max(1, len(columns)))
+        size = max(1, limits.STEPS_AT_ONCE // max(1, len(columns)))
         for states in (fresh[begin : begin + size] for begin in range(0, len(fresh), size)):
             reached, gained = self.view.advance(i, self.codes[states], columns)
             numbers = self._number(reached)

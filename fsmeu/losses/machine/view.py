@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_pairs
@@ -285,10 +286,6 @@ def _pieces_of_clock(expr: Expr, names: frozenset[str]) -> Iterator[Expr]:
 # same, now and after every further step. That is found by refining the register's own small
 # automaton; the machine of the loss, which may be far too large to build, is not needed.
 
-_MOST_MERGED_CELLS = 1 << 24  # cells of steps that merging looks at: 128 MB
-_MOST_MERGED_VALUES = 1 << 16  # values of a register up to which they are merged
-_LARGEST_MERGED_DOMAIN = 1 << 23  # values by the bounds of such a register, one cell each: 64 MB
-
 
 def merged_registers(at: LossAtLength) -> Mapping[str, domains.Merged]:
     """The registers with values that can be merged, and how."""
@@ -364,7 +361,7 @@ def _value_classes(
     domain = at.domain(register)
     start = at.constant(register.start)
     labels = len(at.bound.label_values)
-    bounded = not isinstance(domain, domains.Pool) and domain.size <= _LARGEST_MERGED_DOMAIN
+    bounded = not isinstance(domain, domains.Pool) and domain.size <= limits.LARGEST_MERGED_DOMAIN
     if not bounded or start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
     if not reads and register.sugar == "count":  # nothing tells its values apart
@@ -375,7 +372,7 @@ def _value_classes(
     place = np.full(domain.size, -1, np.int64)
     place[int(start) - domain.low] = 0
     while begin < len(values) and depth < at.n:
-        if len(values) * labels**2 > _MOST_MERGED_CELLS:
+        if len(values) * labels**2 > limits.MOST_MERGED_CELLS:
             return None
         after = _look(at, register.name, register.update, values[begin:], evaluate)
         after = after - domain.low
@@ -388,7 +385,7 @@ def _value_classes(
         begin = len(values)
         depth += 1
         values = np.concatenate([values, fresh + float(domain.low)])
-        if len(values) > _MOST_MERGED_VALUES:
+        if len(values) > limits.MOST_MERGED_VALUES:
             return None
     last = np.arange(begin, len(values))[:, None]
     rows.append(np.broadcast_to(last, (len(last), rows[0].shape[1] if rows else 1)))
@@ -421,8 +418,6 @@ def _look(
 
 # -- merged once the hypothesis is known -----------------------------------------------------------
 
-_SMALL_CORE = 64  # values, of what may be merged given z and beside it, below which none is
-_WORTH_MERGING = 2.0  # the factor by which layers must get smaller to be walked
 _CoreLayer = tuple[Ints, dict[str, Floats]]
 """The contents of the core after a position, ascending, and what stands for each, by register."""
 
@@ -444,7 +439,7 @@ def quotient_given_z(view: SpecAutomaton, copies: int) -> LossAutomaton | None:
     sizes = {name: domain.size for name, domain in view.space_of.domains.items()}
     size = int(np.prod([float(sizes[name]) for name in names]))
     beside = copies * int(np.prod([float(min(sizes[name], view.n + 1)) for name in sums]))
-    if size < _SMALL_CORE or beside < _SMALL_CORE:
+    if size < limits.SMALL_CORE or beside < limits.SMALL_CORE:
         return None
     core = SpecAutomaton(view.at, view.z, (*view.linear_names, *sums))
     layers = _core_layers(core, names)
@@ -473,7 +468,7 @@ def _core_layers(core: SpecAutomaton, names: list[str]) -> list[_CoreLayer] | No
             steps.append((places, bits(gained.transpose(1, 0, 2).reshape(len(targets), -1))))
             codes.append(after)
             cells += targets.size * (1 + core.linear)
-            if cells > _MOST_MERGED_CELLS:
+            if cells > limits.MOST_MERGED_CELLS:
                 return None
     except LossFileError:
         return None  # perhaps where only impossible references lead: the plain walk will tell
@@ -487,4 +482,4 @@ def _core_layers(core: SpecAutomaton, names: list[str]) -> list[_CoreLayer] | No
         _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
         layers.append((contents, decode(contents[first[inverse]])))
         merged += len(first)
-    return None if _WORTH_MERGING * merged > sum(map(len, codes)) else layers
+    return None if limits.WORTH_MERGING * merged > sum(map(len, codes)) else layers

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats
 from fsmeu.cache import Derives
 from fsmeu.errors import LossFileError
@@ -18,10 +19,8 @@ from fsmeu.losses.language.syntax import Expr, Register, Spec, fault, is_conditi
 from fsmeu.losses.semantics.domains import ANY, Domain, Pool, RegisterBounds, keep_bounds
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant, number
 
-_MAX_DOMAIN = 1_000_000  # values of a register by its bounds; a count with more has a pool
 _MAX_DEPTH = 64
 _MAX_PACKED = 2**53
-_MOST_ENTRY_VALUES = 4096
 _SLACK = 1e-9
 
 
@@ -106,10 +105,11 @@ class LossAtLength(Derives):
             raise self._error(register, f"bounds must be in order, not {low:g}..{high:g}")
         size = int(high) - int(low) + 1
         counted = register.sugar in ("count", "require")  # what leaves it is no path
-        if size > _MAX_DOMAIN and counted:
+        if size > limits.MOST_REGISTER_VALUES and counted:
             return Pool()
-        if size > _MAX_DOMAIN:
-            said = f"a register may take at most {_MAX_DOMAIN:,} values, this one {size:,}"
+        if size > limits.MOST_REGISTER_VALUES:
+            most = f"{limits.MOST_REGISTER_VALUES:,} values"
+            said = f"a register may take at most {most}, this one {size:,}"
             raise self._error(register, said)
         reachable = self.n + 1 if counted else size  # 0 and the multiples of its one amount
         return Domain(int(low), size, not counted, reachable)
@@ -137,7 +137,9 @@ class LossAtLength(Derives):
         if register.low is not None and register.high is not None:
             low = self.constant(register.low)
             high = self.constant(register.high)
-            if not (0 <= high - low < _MOST_ENTRY_VALUES and low == int(low) and high == int(high)):
+            if not (
+                0 <= high - low < limits.MOST_ENTRY_VALUES and low == int(low) and high == int(high)
+            ):
                 said = f"entries must lie in whole bounds, not {low:g}..{high:g}"
                 raise self._error(register, said)
             return np.arange(low, high + 1.0), True

@@ -13,17 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import Register, Spec, fault
 from fsmeu.losses.semantics.evaluator import Lanes, Scope, evaluate
 
-_POOL_SIZE = 1 << 20  # real values of a count that are told apart: several counts fit in one number
-_SMALL_POOL = 1 << 4  # the least of that, where many counts share the bits of a number
-_DENSE_SPACE = 2048  # states that arrays span whatever is reached of them: this is always cheap
-_LARGEST_DENSE_SPACE = 1 << 22  # states that arrays span where most are reached: 32 MB a quantity
-_SPARED_SPACE = 4  # times what is reached that such a space may be: lists cost more
 MAX_BITS = 62
 MOST_WHOLE = 2.0**53
 
@@ -58,7 +54,7 @@ class Pool(Domain):
     0.1 + 0.2 and 0.3 are two values, as a loss may compare, floor or subtract what they differ in.
     """
 
-    def __init__(self, size: int = _POOL_SIZE) -> None:
+    def __init__(self, size: int = limits.POOL_SIZE) -> None:
         super().__init__(0, size, strict=False, reachable=size)
         self._values = np.zeros(0)
         self._order = np.zeros(0, np.int64)
@@ -200,7 +196,7 @@ def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
     if not pools:
         return dict(domains)
     room = int(2 ** ((MAX_BITS - math.log2(bounded)) / len(pools)))
-    size = min(_POOL_SIZE, max(room, _SMALL_POOL))
+    size = min(limits.POOL_SIZE, max(room, limits.SMALL_POOL))
     return {**domains, **{name: Pool(size) for name in pools}}
 
 
@@ -221,8 +217,8 @@ class Space:
         if any(isinstance(domain, Pool) for domain in self.domains.values()):
             return False
         reachable = math.prod(min(d.reachable, d.size) for d in self.domains.values())
-        most = min(_LARGEST_DENSE_SPACE, _SPARED_SPACE * reachable)
-        return self.size <= max(_DENSE_SPACE, most)
+        most = min(limits.LARGEST_DENSE_SPACE, limits.SPARED_SPACE * reachable)
+        return self.size <= max(limits.DENSE_SPACE, most)
 
     def decode(self, codes: Ints) -> dict[str, Floats]:
         """The register values behind each number."""

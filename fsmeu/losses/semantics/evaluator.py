@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.cache import Cache, Derives
 from fsmeu.errors import LossFileError, shorten
@@ -27,7 +28,6 @@ from fsmeu.losses.language.write import expression_text, part_text
 if TYPE_CHECKING:
     from fsmeu.losses.semantics.at_length import LossAtLength
 
-_MOST_LENGTHS = 256  # lengths of a loss that are kept: a corpus has sentences of a hundred or so
 NONE = -1.0  # the code of 'no label': the type of the tag O, a memory before the start
 _UNDEFINED_BITS = 0x7FF8_0000_0000_0F5E  # a nan that no arithmetic makes
 UNDEFINED = np.array(_UNDEFINED_BITS, np.int64).view(np.float64)[()]
@@ -70,7 +70,7 @@ class BoundLoss(Derives):
 
     @cached_property
     def _lengths(self) -> Cache:
-        return Cache(_MOST_LENGTHS)
+        return Cache(limits.KEPT_LENGTHS)
 
 
 Lanes = Any  # a float, or a float64 array that broadcasts against the others

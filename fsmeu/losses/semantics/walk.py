@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
@@ -33,7 +34,7 @@ def register_values(
     at = [bound.at(n) for n in distinct.tolist()]
     names = [r.name for r in bound.spec.registers]
     state = {name: np.array([one.checked_starts[name] for one in at])[place] for name in names}
-    limits = {name: np.array([one.bounds[name] for one in at])[place].T for name in names}
+    sides = {name: np.array([one.bounds[name] for one in at])[place].T for name in names}
     yield state
     for i in range(z.shape[1]):
         m = len(z) - int(np.searchsorted(lengths[::-1], i, side="right"))
@@ -45,16 +46,13 @@ def register_values(
         for r in bound.spec.registers:
             after = np.broadcast_to(evaluate(r.update, scope), (m,))
             domains.keep_whole(r, old[r.name], after, scope)
-            bounds = domains.RegisterBounds(*limits[r.name][:, :m])
+            bounds = domains.RegisterBounds(*sides[r.name][:, :m])
             domains.keep_bounds(bound.spec, r, after, bounds, scope)
             current[r.name] = after
         state = {name: np.append(current[name], values[m:]) for name, values in state.items()}
         yield state
 
 
-_MANY_PAIRS = 100  # pairs from which a walk over arrays is faster than one by one
-_KEPT_STEPS = 1 << 16  # steps between states that are kept for the next pairs: 30 MB
-_EVALUATED_CELLS = 1 << 20  # labels of pairs that are walked over together: 8 MB an array
 _State = tuple[float, ...]
 _Gains = tuple[tuple[int, float], ...]
 
@@ -87,7 +85,7 @@ class _PairSteps:
         scope = Scope(self._bound, current, old, self._memories)
         for r in self._bound.spec.registers:
             current[r.name] = float(evaluator.value_of(r.update, scope, None))
-        if len(self._cache) >= _KEPT_STEPS:
+        if len(self._cache) >= limits.KEPT_PAIR_STEPS:
             self._cache.clear()
         gains = tuple((k, current[name]) for k, name in enumerate(self.counts) if current[name])
         cached = self._cache[key] = tuple(current[name] for name in self.states), gains
@@ -146,7 +144,7 @@ def trajectories(bound: BoundLoss, z: Ints, names: set[str]) -> dict[str, Floats
     n = z.shape[1]
     bound = _alone(bound, frozenset(names))
     steps = _steps_at(bound, n)
-    if len(z) < _MANY_PAIRS:
+    if len(z) < limits.MANY_PAIRS:
         with suppress(ArithmeticError, LossFileError), np.errstate(all="ignore"):
             rows = [[(*state, *totals) for state, totals in steps.path(row, row)] for row in z]
             tracks = np.array(rows, np.float64).reshape(len(z), n + 1, len(names))
@@ -165,7 +163,7 @@ def _alone(bound: BoundLoss, names: frozenset[str]) -> BoundLoss:
 def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dict[str, Floats]:
     """The registers of each pair of label indices after its last position, (pairs,) by name."""
     names = [r.name for r in bound.spec.registers]
-    if len(pairs) < _MANY_PAIRS:
+    if len(pairs) < limits.MANY_PAIRS:
         states = [_registers_of_pair(bound, *pair) for pair in pairs]
         return {name: np.array([row[name] for row in states], np.float64) for name in names}
     registers = {name: np.empty(len(pairs)) for name in names}
@@ -173,7 +171,7 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
     order = np.argsort(-lengths, kind="stable")
     apart = np.diff(lengths[order]) != 0
     ends = np.flatnonzero(apart & bound.spec.steps_read_length) + 1
-    size = max(1, _EVALUATED_CELLS // int(lengths.max(initial=1) + 1))
+    size = max(1, limits.EVALUATED_CELLS // int(lengths.max(initial=1) + 1))
     for run in np.split(order, ends):
         for rows in np.split(run, range(size, len(run), size)):
             z, y = np.zeros((2, len(rows), int(lengths[rows].max(initial=0))), np.int64)
@@ -187,7 +185,7 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
 
 def values_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> Floats:
     """The value of each pair of label indices, (pairs,)."""
-    if len(pairs) < _MANY_PAIRS:
+    if len(pairs) < limits.MANY_PAIRS:
         states = ((_registers_of_pair(bound, z, y), len(z)) for z, y in pairs)
         return np.array([bound.at(n).value(state, ()) for state, n in states], np.float64)
     lengths = np.array([len(z) for z, _ in pairs], np.int64)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, one_of
 from fsmeu.expectation.composition import Composition, advising_default, compose_layers
@@ -24,10 +25,9 @@ from fsmeu.fst.alphabet import Label, as_alphabet, listed
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.fst.layers import any_layers, string_layers
-from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.models import Model, ModelLike
-from fsmeu.searn.oracle.expected import ExpectedCosts, Limits
+from fsmeu.searn.oracle.expected import Effort, ExpectedCosts
 from fsmeu.searn.oracle.product import Machine, Path, machines_of, ranked_path, unfolded
 from fsmeu.searn.oracle.sums import SummedTables
 from fsmeu.searn.oracle.tables import (
@@ -345,14 +345,14 @@ class CostOracle:
         engine: str = "auto",
         *,
         model: ModelLike | None = None,
-        budget: int = CANDIDATES,
+        budget: int = limits.CANDIDATES,
         seconds: float | None = None,
     ) -> None:
         if (y is None) == (model is None):
             must = "exactly one of y, the reference, and model, a model of it, must be given"
             raise InputError("cost oracle", must, given="none" if y is None else "both")
         if model is not None:
-            self._bind(ExpectedCosts(loss, model, labels, engine, Limits(budget, seconds)))
+            self._bind(ExpectedCosts(loss, model, labels, engine, Effort(budget, seconds)))
         else:
             oracles = CostOracles(loss, [y], labels, engine=engine)
             self._bind(_ReferenceCosts(oracles, np.zeros(1, np.int64)))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decision import PRECISION, Decision
 from fsmeu.decoding.decode import decode
@@ -28,21 +29,19 @@ from fsmeu.expectation.query import allowed_layers, bind_labels, fitted
 from fsmeu.fst.alphabet import Label, as_alphabet
 from fsmeu.fst.constraint import Constraint
 from fsmeu.fst.layers import any_layers, pair_layers
-from fsmeu.limits import CANDIDATES
 from fsmeu.losses.protocol import Loss, LossLike, as_loss
 from fsmeu.losses.semantics.at_length import ValueRange
 from fsmeu.models import Model, ModelLike, as_model
 from fsmeu.searn.oracle.tables import refuse_states
 
 State = tuple[int, ...]  # the indices of the labels of a prefix
-_MOST_KEPT = 1 << 14  # prefixes whose decisions are kept
 _UNITS = 2  # by how many units of precision the value of a proven decision may be wrong
 
 
-class Limits(NamedTuple):
+class Effort(NamedTuple):
     """What decisions that are not proven by algebra may take."""
 
-    budget: int = CANDIDATES
+    budget: int = limits.CANDIDATES
     seconds: float | None = None
 
 
@@ -102,16 +101,16 @@ class ExpectedCosts:
     """
 
     def __init__(
-        self, loss: LossLike, model: ModelLike, labels: Any, engine: str, limits: Limits
+        self, loss: LossLike, model: ModelLike, labels: Any, engine: str, effort: Effort
     ) -> None:
         where = "cost oracle"
         given = as_loss(loss, where)
         if labels is not None:
             given = bind_labels(given, as_alphabet(labels), where)
         self._engine = one_of(where, "engine", engine, ENGINES)
-        check_int(where, "budget", limits.budget)
-        Clock(limits.seconds, where=where)  # refuses what is no number of seconds
-        self._limits = limits
+        check_int(where, "budget", effort.budget)
+        Clock(effort.seconds, where=where)  # refuses what is no number of seconds
+        self._effort = effort
         self._bound, self._model = fitted(given, as_model(model), where)
         alphabet = self._bound.alphabet if given.labels_open else given.alphabet
         self.loss: Loss = bind_labels(given, alphabet, where)
@@ -191,14 +190,14 @@ class ExpectedCosts:
     def _decision(self, prefix: State) -> Decision:
         """The best hypothesis that begins with a prefix."""
         if prefix not in self._decisions:
-            while len(self._decisions) >= _MOST_KEPT:
+            while len(self._decisions) >= limits.KEPT_PREFIXES:
                 self._decisions.pop(next(iter(self._decisions)), None)
             self._decisions[prefix] = decode(
                 self._bound,
                 self._model,
                 constraint=self._constraint(prefix),
                 engine=self._engine,
-                **self._limits._asdict(),
+                **self._effort._asdict(),
             )
         return self._decisions[prefix]
 

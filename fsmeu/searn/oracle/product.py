@@ -27,13 +27,9 @@ from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics import domains
-from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, ReferenceSteps, reads_length
+from fsmeu.searn.oracle.steps import ReferenceSteps, reads_length
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.twofold import two_sum
-
-LEAST_TRELLIS_LENGTH = 128  # length of the trellis of shorter sequences, or a greater power of 2
-ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as one state
-KEPT_ORACLE_CELLS = 1 << 24  # cells of layers cached on a loss for its next cost oracles: 128 MB
 
 Small = NDArray[np.int32]
 _BUILDING = RLock()
@@ -110,7 +106,7 @@ class Product:
 
     def machine(self, contexts: Ints, constants: Floats) -> Machine:
         """The machine of the reference with these contexts, (n,), and constants."""
-        if self._cells > KEPT_ORACLE_CELLS:
+        if self._cells > limits.KEPT_ORACLE_CELLS:
             self._forget()
         self.prepare(contexts)
         path = [self._number(self._first)]
@@ -243,7 +239,7 @@ def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
 
 def guard_bytes(size: int) -> None:
     """Refuses tables of so many bytes, where they are more than the limit."""
-    most = ORACLE_BYTES_PER_STATE * max_states()
+    most = limits.ORACLE_BYTES_PER_STATE * max_states()
     if size > most:
         must = f"the tables of all references may take at most {most:,} bytes"
         remedy = "Give fewer references at a time, or raise the limit with FSMEU_MAX_STATES"
@@ -305,11 +301,11 @@ def _products(
     amounts = cache.setdefault("amounts", {})
     yield from [p for p in reversed(cache["products"].values()) if p.steps.serves(n)]
     if n and not reads_length(loss):
-        rounded = -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP
+        rounded = -(-n // limits.ORACLE_LENGTH_STEP) * limits.ORACLE_LENGTH_STEP
         with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
             steps = ReferenceSteps(loss, np.resize(y, rounded + 1), True, amounts)
             if not steps.steady:
-                longer = max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
+                longer = max(limits.LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
                 steps = ReferenceSteps(loss, np.resize(y, longer), True, amounts)
             if steps.steady or not steps.bounded:
                 yield Product(steps, fallback)

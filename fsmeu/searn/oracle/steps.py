@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.losses.language.syntax import Spec, is_affine, names_read
@@ -20,9 +21,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 from fsmeu.trellis.value_roundings import value_errors
-
-ORACLE_LENGTH_STEP = 32  # lengths whose steps are computed together: most sentences are shorter
-
 
 _Context = tuple[int, int, dict[str, Floats]]  # position, label, constants before and after it
 
@@ -79,7 +77,7 @@ class ReferenceSteps:
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given."""
         if self.steady:
-            return self.n - ORACLE_LENGTH_STEP <= n < self.n
+            return self.n - limits.ORACLE_LENGTH_STEP <= n < self.n
         return n == self.n or (self.shared and n < self.n)
 
     def contexts(self, ys: Ints) -> tuple[Ints, Floats]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, LossFileError
 from fsmeu.searn.oracle.product import (
@@ -31,7 +32,6 @@ from fsmeu.searn.oracle.product import (
 
 Roles = tuple[int | None, int | None]  # numbers of the sum gained and of the axis, None for none
 _ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``fst.distinct``
-_MOST_AMOUNT = 1 << 20
 
 
 class NotServedError(Exception):
@@ -178,7 +178,7 @@ class FrontierTables(Tables):
         self._kernels.pack(targets, kinds, label_class, counts)
         width = int(counts.max(initial=1))
         sums = amounts[:, kinds[:, :width]]
-        if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
+        if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > limits.MOST_ORACLE_AMOUNT:
             raise NotServedError
         gained, counted = sums.astype(np.int32, order="C")
         targets = np.ascontiguousarray(targets[:, :width])

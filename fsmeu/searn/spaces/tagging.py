@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
+from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int
 from fsmeu.fst import tags
@@ -31,8 +32,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.searn.features import HashedSentences, hashed_sentences, history_columns, joined_rows
 from fsmeu.searn.oracle.cost_oracle import CostOracles
 from fsmeu.searn.spaces import States
-
-MOST_LABEL_CELLS = 1 << 28  # labels of the sentences of a search, as long as the longest: 1 GB
 
 Space = TypeVar("Space", bound="LabelSpace")
 _ORACLE = 4  # numbers of an oracle's state
@@ -261,8 +260,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         """The states before the first decision, for these sentences, unless they are too many."""
         count = len(examples)
         longest = self.streams * int(self.sentences.lengths[examples].max(initial=0))
-        if count * longest > MOST_LABEL_CELLS:
-            must = f"sentences times the longest length must be at most {MOST_LABEL_CELLS:,}"
+        if count * longest > limits.MOST_LABEL_CELLS:
+            must = f"sentences times the longest length must be at most {limits.MOST_LABEL_CELLS:,}"
             remedy = "Split the longest sentences, or give fewer at a time"
             raise SizeLimitError("Searn", must, given=f"{count:,} x {longest:,}", remedy=remedy)
         starts = [gold.oracles.start(examples) for gold in self.gold if gold.oracles is not None]

@@ -90,12 +90,12 @@ def test_a_stage_begins_at_the_mean_of_the_one_before():
         (None, {256: (1, 2), 512: (2, 2), 1024: (1, 2), 1536: (2, 2), 2218: (1, 3)}),
     ],
 )
-def test_stages_are_those_of_algorithm_1(horizon, ends, monkeypatch):
+def test_stages_are_those_of_algorithm_1(horizon, ends, lowered):
     """n = 10,000: m = floor(log2(20000 / 13.29) / 2) - 1 = 4 stages of 2,500.
 
     Where n is unknown, plans for 512, 1,024 and 2,048 examples follow each other, of 2, 2 and 3.
     """
-    monkeypatch.setattr("fsmeu.learning.online.FIRST_HORIZON", 512)
+    lowered(FIRST_HORIZON=512)
     rows, labels = data(max(ends) // 100 * 100, features=1)
     learner = FOFOClassifier(horizon=horizon)
     for begin in range(0, len(rows), 100):
