@@ -51,8 +51,7 @@ def at_most(seconds):
 
 
 def limits(lowered):
-    """The thresholds that choose how queries are answered: as they are, or so low that short
-    sequences and small machines go the ways of long and large ones."""
+    """A context in which thresholds are as they are, or so low that other strategies answer."""
     return lowered_thresholds([*LENGTHS, *SIZES]) if lowered else nullcontext()
 
 
@@ -138,10 +137,10 @@ class Asked:
             oracle = make(self.loss, y, labels=self.problem.loss.labels)
         numbers = []
         for place in self.options["places"]:
-            state = oracle.state(prefix[:place])
-            costs = oracle.costs_at(state).tolist() if place < len(y) else []
-            known = oracle.exact(prefix[:place])
-            found = _rounded([oracle.value_at(state), *costs])
+            state, known, found = oracle.state(prefix[:place]), True, []
+            if place < len(y):
+                known, found = oracle.exact(prefix[:place]), oracle.costs_at(state).tolist()
+            found = _rounded([oracle.value_at(state), *found])
             numbers += found if known else [UNPROVEN] * len(found)
         return {"numbers": numbers}
 

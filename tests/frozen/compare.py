@@ -214,7 +214,9 @@ class _Pair:
         if self.frozen["labels"] == self.new["labels"]:
             return Finding("other values", self.told())
         if new_is_better:
-            return Finding("wrong proof, then" if self.frozen["exact"] else "frozen worse", self.told())
+            return Finding(
+                "wrong proof, then" if self.frozen["exact"] else "frozen worse", self.told()
+            )
         if self.new["exact"]:
             return Finding("wrong proof, now", self.told())
         return Finding("not compared" if self.lowered else "worse", self.told())

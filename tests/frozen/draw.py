@@ -36,7 +36,7 @@ SPANS |= {(100_000, 100_000): 0.7}
 SHORTER = 4
 """How many times shorter each attempt is than the one before."""
 BUDGET = 300
-"""Candidates of a search: a second, about."""
+"""Candidates of a search, so that most take less than a second."""
 CORPORA = ("decode_corpus", "expect_corpus")
 HMM_KINDS = ("nbest", "mixture", "hmm", "acceptor")
 SMOOTH = ("independent", "markov", "potentials")
@@ -59,7 +59,9 @@ class FrozenConstraint:
 
     def build(self):
         """The constraint as the package takes it."""
-        return getattr(fsmeu.constraints, self.call)(*self.arguments) if self.call else self.arguments
+        return (
+            getattr(fsmeu.constraints, self.call)(*self.arguments) if self.call else self.arguments
+        )
 
     def allows(self, indices):
         """Whether a sequence of indices of labels satisfies it, by Python's reading."""

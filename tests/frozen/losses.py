@@ -1,7 +1,8 @@
 """The losses of frozen problems: those of the shelf by name, and files that the explorer writes.
 
-The parameters of the shelf stand here, so that a loss that is added to it, or a new default, changes
-no problem. Files are stored with their answers, so that a change of their writer changes none.
+The parameters of the shelf stand here, so that a loss that is added to it, or a new default,
+changes no problem. Files are stored with their answers, so that a change of their writer changes
+none.
 """
 
 import random
@@ -61,12 +62,12 @@ SHELF = {
     "zero_one": ("any", {}),
 }
 """By name: which labels a loss takes ("" for its own, 0 and 1), and values of its parameters."""
-LONG = (
-    "fscore fscore fscore jaccard accuracy hamming precision recall specificity weighted_cost"
-    " fractional_linear cost_matrix sec pk zero_one h_mean transitions threshold chunk_recall"
-    " chunk_fscore chunk_precision span_fscore event_fscore"
-).split()
-"""Losses that have answers for long sequences, by some model; these thrice are the most asked."""
+_LONG = """fscore fscore fscore jaccard accuracy hamming precision recall specificity weighted_cost
+fractional_linear cost_matrix sec pk zero_one h_mean transitions threshold chunk_recall
+chunk_fscore chunk_precision span_fscore event_fscore"""
+LONG = _LONG.split()
+"""Losses that have answers for long sequences, by some model; one that is there thrice is drawn
+three times as often."""
 TOTALS = (*LONG, "chunk_fscore", "chunk_fscore_iob1", "chunk_fscore_iobes", "chunk_type_fscore")
 """Losses of corpora, whose values look at counts alone."""
 
