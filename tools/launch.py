@@ -234,6 +234,12 @@ COMMANDS = {
         _module("tests.explore.run"),
         "dev",
     ),
+    "frozen": Command(
+        "frozen [ARG ...]",
+        "5,000 drawn problems, compared with the answers that are kept in tests/frozen",
+        _module("tests.frozen.run"),
+        "dev",
+    ),
     "fuzz": Command(
         "fuzz [ARG ...]", "every reader on files that are nearly right", _module("tests.fuzz.run")
     ),

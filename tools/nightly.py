@@ -4,6 +4,7 @@
 |---|---|
 | tests | the whole suite, with nightly tests and every example |
 | explorer | random losses and models against enumeration, with a seed that is new each night |
+| frozen | the problems whose answers are kept, in an order that is new each night |
 | fuzz | every reader on files that are nearly right, with the same seed |
 | notebooks | all notebooks in full, written to out/nightly/notebooks and not into themselves |
 | lowest | the default suite with the lowest versions that pyproject.toml allows |
@@ -92,6 +93,12 @@ def explorer(night: Night) -> Words:
     return [str(night.project.python), "-m", "tests.explore.run", *how]
 
 
+def frozen(night: Night) -> Words:
+    """Returns the command that compares answers with those that are kept."""
+    order = ["--seed-order", str(night.seed)]
+    return [str(night.project.python), "-m", "tests.frozen.run", *order]
+
+
 def fuzz(night: Night) -> Words:
     """Returns the command of the fuzzer."""
     return [str(night.project.python), "-m", "tests.fuzz.run", "--seed", str(night.seed)]
@@ -125,7 +132,7 @@ def lowest(night: Night) -> Words:
 
 
 PARTS: dict[str, Callable[[Night], Words]] = {
-    part.__name__: part for part in (tests, explorer, fuzz, notebooks, lowest)
+    part.__name__: part for part in (tests, explorer, frozen, fuzz, notebooks, lowest)
 }
 
 

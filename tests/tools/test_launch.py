@@ -55,7 +55,7 @@ def test_every_command_is_listed():
     alone, unknown = run(ROOT / "run"), run(ROOT / "run", "tset")
     assert (alone.returncode, unknown.returncode) == (0, 2)
     assert "no command 'tset'" in unknown.stderr
-    names = "demo test bench explore-tests fsmeu python setup docs wheel check"
+    names = "demo test bench explore-tests frozen fsmeu python setup docs wheel check"
     for name in names.split():
         assert f"./run {name}" in alone.stdout
         assert name in unknown.stderr
@@ -67,6 +67,7 @@ def test_every_command_is_listed():
         ("test", ["-m", "pytest", "-n", "auto", "--dist", "worksteal"], True),
         ("bench", ["-m", "pytest", "tests/benchmarks"], True),
         ("explore-tests", ["-m", "tests.explore.run"], True),
+        ("frozen", ["-m", "tests.frozen.run"], True),
         ("demo", ["-m", "fsmeu.cli.main", "demo"], True),
         ("fsmeu", ["-m", "fsmeu.cli.main"], False),
         ("python", [], False),
