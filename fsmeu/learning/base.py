@@ -34,6 +34,7 @@ from fsmeu.errors import Argument, FsmeuError, InputError, Wording, wording
 from fsmeu.learning.classes import (
     check_classes,
     check_positive,
+    column_of_class,
     over_classes,
     plain,
     positive_class,
@@ -232,7 +233,7 @@ class MetaClassifier(BinaryClassifier):
     def _weighing(self, weights: Floats | None) -> dict[str, Floats]:
         """The argument of the estimator's ``fit`` for weights; an InputError where it has none."""
         inner = self._inner()
-        name, last = inner.steps[-1] if isinstance(inner, Pipeline) else ("", inner)
+        name, last = last_step(inner)
         if weights is not None and not validation.has_fit_parameter(last, "sample_weight"):
             must = "the estimator must take sample_weight where weights are given"
             raise InputError(type(self).__name__, must, given=inner)
@@ -240,10 +241,31 @@ class MetaClassifier(BinaryClassifier):
         return {} if weights is None else {key: weights}
 
     def _fitted(self, rows: Rows, positive: Floats, weights: Floats | None) -> Any:
-        """A copy of the estimator, fitted to rows with labels 1 and 0."""
+        """A copy of the estimator, fitted to rows with labels of ``classes_``.
+
+        One that is frozen keeps what it has learned; an InputError where that is of other classes.
+        """
         with checking(f"{type(self).__name__}.fit"):
             weighing = self._weighing(weights)
-            return clone(self._inner()).fit(rows, positive.astype(np.int64), **weighing)
+            copied = clone(self._inner())
+            last = last_step(copied)[1]
+            if isinstance(last, BinaryClassifier) and last.pos_label is None:
+                last.set_params(pos_label=self.pos_label_)
+            fitted = copied.fit(rows, self._named(positive > 0), **weighing)
+        self._column(fitted)
+        return fitted
+
+    def _column(self, fitted: Any) -> int:
+        """The column of ``predict_proba`` of a fitted estimator that is the positive class's."""
+        return column_of_class(type(self).__name__, fitted, self.classes_, self.positive_)
+
+    def _positive_column(self, fitted: Any, rows: Rows) -> Floats:
+        """P(positive class) of each row, (rows,), by a fitted estimator, or this number for all."""
+        if isinstance(fitted, float):
+            return np.full(validation._num_samples(rows), fitted)
+        with checking(type(self).__name__):
+            columns = np.asarray(fitted.predict_proba(rows), np.float64)
+        return columns[:, self._column(fitted)]
 
     def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
@@ -262,12 +284,14 @@ class MetaClassifier(BinaryClassifier):
         return indexable(rows, checked)[0], checked
 
 
-def positive_probabilities(estimator: Any, rows: Rows) -> Floats:
-    """P(positive label) of each row, (rows,): by an estimator, or this number for all."""
-    if isinstance(estimator, float):
-        return np.full(validation._num_samples(rows), estimator)
-    column = getattr(estimator, "positive_", 1)
-    return np.asarray(estimator.predict_proba(rows), np.float64)[:, column]
+def last_step(estimator: Any) -> tuple[str, Any]:
+    """The name and the estimator of the last step of a pipeline; "" and the estimator of others."""
+    return estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
+
+
+def positive_probabilities(model: Any, rows: Rows) -> Floats:
+    """P(positive class) of each row, (rows,), by a classifier of this package."""
+    return np.asarray(model.predict_proba(rows), np.float64)[:, model.positive_]
 
 
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]  # of weights, and its gradient

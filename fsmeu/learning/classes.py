@@ -65,6 +65,32 @@ def check_classes(where: str, labels: NDArray[Any], classes: NDArray[Any]) -> No
         raise InputError(where, must, given=plain(strange[0]))
 
 
+def column_of_class(where: str, fitted: Any, classes: NDArray[Any], positive: int) -> int:
+    """The column of ``predict_proba`` of a fitted estimator that is one of two classes.
+
+    Columns are those of its own ``classes_``: an estimator that was fitted before keeps them.
+
+    Args:
+        where: the caller, in messages.
+        fitted: an estimator of these classes, in any order.
+        classes: both classes, (2,).
+        positive: the index of the class.
+
+    Raises:
+        InputError: the estimator has no ``classes_``, or has other classes.
+    """
+    given = getattr(fitted, "classes_", None)
+    columns = [str(label_name(value)) for value in (() if given is None else given)]
+    names = [str(label_name(value)) for value in classes]
+    if sorted(columns) == sorted(names):
+        return columns.index(names[positive])
+    both = " and ".join(repr(plain(value)) for value in classes)
+    must = f"the estimator must be one of the classes {both}, which its classes_ names"
+    got = "no classes_" if given is None else ", ".join(repr(plain(value)) for value in given)
+    remedy = "Give labels as it was fitted to, or an estimator that is fitted here"
+    raise InputError(where, must, given=got, remedy=remedy)
+
+
 def check_positive(index: Any, where: str, allowed: tuple[int | None, ...]) -> None:
     """Raises an InputError unless the index of the positive class is one of those allowed."""
     if type(index) not in (int, type(None)) or index not in allowed:

@@ -81,7 +81,8 @@ class PlugInClassifier(base.MetaClassifier):
             # Pipelines get weights by the name of their last step; it warns that they had none.
             warnings.filterwarnings("ignore", ".* does not appear to accept sample_weight")
             how = {**self._weighing(weights), "sample_weight": weights}
-            self.estimator_ = calibrated.fit(rows, positive.astype(np.int64), **how)
+            self.estimator_ = calibrated.fit(rows, self._named(positive > 0), **how)
+        self._column(self.estimator_.calibrated_classifiers_[0].estimator)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
@@ -90,8 +91,7 @@ class PlugInClassifier(base.MetaClassifier):
     def _positive_probabilities(self, X: Any) -> Floats:
         """The probability of the positive class for each row, (rows,)."""
         check_is_fitted(self)
-        with base.checking(type(self).__name__):
-            return base.positive_probabilities(self.estimator_, X)
+        return self._positive_column(self.estimator_, X)
 
 
 _ESTIMATE = "estimate"
@@ -355,9 +355,7 @@ class ExampleWiseClassifier(base.MetaClassifier):
     def _positive_probabilities(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels), or of the positive class, (rows, 1)."""
         check_is_fitted(self)
-        with base.checking(type(self).__name__):
-            columns = [base.positive_probabilities(estimator, X) for estimator in self.estimators_]
-        return np.stack(columns, axis=1)
+        return np.stack([self._positive_column(one, X) for one in self.estimators_], axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The labels of each row as 0 and 1, (rows, labels); classes where y was one column."""

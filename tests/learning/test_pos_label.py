@@ -248,8 +248,8 @@ def test_tags_of_sequences(made):
         clone(made).set_params(pos_label="a", loss="hamming").fit(WORDS, three)
 
 
-def test_the_inner_estimator_is_given_1_and_0():
+def test_the_inner_estimator_is_given_the_classes():
     found = learning.DTAClassifier(estimator=LogisticRegression(), pos_label="fraud").fit(X, NAMES)
     other = LogisticRegression().fit(X, Y)
-    assert found.estimator_.classes_.tolist() == [0, 1]
+    assert found.estimator_.classes_.tolist() == ["fraud", "ok"]
     assert found.predict_proba(X)[:, 0] == pytest.approx(other.predict_proba(X)[:, 1])
