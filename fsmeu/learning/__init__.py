@@ -7,6 +7,7 @@ from fsmeu.learning.cross_validation import cross_val_models
 from fsmeu.learning.expected_utility import MaxExpectedFClassifier, MaxExpectedUtilityClassifier
 from fsmeu.learning.online import FOFOClassifier, OFOClassifier, OnlineLogisticClassifier
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier, ExampleWiseClassifier
+from fsmeu.learning.prior import ShareWarning
 from fsmeu.learning.saving import load, save
 from fsmeu.learning.tagger import MaxExpectedUtilityTagger
 
@@ -20,6 +21,7 @@ __all__ = [
     "MaxExpectedUtilityTagger",
     "OFOClassifier",
     "OnlineLogisticClassifier",
+    "ShareWarning",
     "cross_val_models",
     "load",
     "save",

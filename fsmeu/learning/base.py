@@ -217,7 +217,34 @@ class LogisticClassifier(BinaryClassifier):
 
 
 class MetaClassifier(BinaryClassifier):
-    """A classifier around an estimator, which is given the rows as they are."""
+    """A classifier around an estimator, which is given the rows as they are.
+
+    What ``fit`` does for its ``loss`` is forgotten where another one is set.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        old = getattr(self, name, None)
+        same = value is old or (isinstance(value, str) and value == old)
+        if name in ("loss", "loss_params") and not same:
+            self._forget_loss()
+        super().__setattr__(name, value)
+
+    def _forget_loss(self) -> None:
+        """Deletes what was derived from the loss."""
+        self.__dict__.pop("loss_", None)
+
+    def _bound_loss(self) -> Any:
+        """The loss of the parameters."""
+        raise NotImplementedError
+
+    def _named_loss(self) -> Loss:
+        if not hasattr(self, "loss_"):  # another one was set after fit
+            self.loss_ = self._bound_loss()
+        return super()._named_loss()
+
+    def _calibration(self) -> str | None:
+        """The kind of calibration; None for none."""
+        return None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -270,8 +297,7 @@ class MetaClassifier(BinaryClassifier):
     def _checked(self, rows: Any, labels: Any, first: bool = True, **how: bool) -> Any:
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
         inner = self._inner()
-        calibrated = getattr(self, "calibration", None) is not None
-        needs = ("fit",) if calibrated else ("fit", "predict_proba")
+        needs = ("fit", "predict_proba") if self._calibration() is None else ("fit",)
         if isinstance(inner, type) or not all(hasattr(inner, name) for name in needs):
             must = "the estimator must have fit and predict_proba"
             remedy = "With calibration, decision_function will do instead of predict_proba"

@@ -17,9 +17,7 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -30,8 +28,17 @@ from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.errors import InputError, check_bool, check_int, leave_out, one_of
 from fsmeu.expectation.expect import expect
 from fsmeu.learning import base
+from fsmeu.learning.calibration import KINDS, calibrator, class_weighting, positive_scores
 from fsmeu.learning.classes import is_named
-from fsmeu.learning.prior import adapted, estimated_prior, farthest_share
+from fsmeu.learning.prior import (
+    ClassBins,
+    Estimate,
+    ShareWarning,
+    adapted,
+    depend_on_class,
+    doubts,
+    estimated_prior,
+)
 from fsmeu.learning.saving import register
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Independent
@@ -44,45 +51,63 @@ class PlugInClassifier(base.MetaClassifier):
     loss: Any = "fscore"
     estimator: Any = None
     _: KW_ONLY
+    loss_params: dict[str, Any] | None = None
     calibration: str | None = None
     folds: int = 5
 
+    def _bound_loss(self) -> SpecLoss:
+        """The loss of the parameters, one of the confusion table."""
+        where = type(self).__name__
+        loss: SpecLoss = base.binary_loss(where, self.loss, self.loss_params, table=True)
+        return loss
+
+    def _calibration(self) -> str | None:
+        """The kind of calibration, checked; None for none."""
+        if self.calibration is None:
+            return None
+        check_int(type(self).__name__, "folds", self.folds, 2)
+        return one_of(type(self).__name__, "calibration", self.calibration, KINDS)
+
     def _training(self, rows: Any, labels: Any, weights: Any = None, *more: Any) -> base.Training:
         """Checked rows, classes 1 and 0, and weights, as in the base; sets ``loss_``."""
-        where = type(self).__name__
-        self.loss_: SpecLoss = base.binary_loss(where, self.loss, table=True)
-        if self.calibration is not None:
-            one_of(where, "calibration", self.calibration, ("sigmoid", "isotonic"))
-            check_int(where, "folds", self.folds, 2)
+        self.loss_ = self._bound_loss()
+        self._calibration()
         return super()._training(rows, labels, weights, *more)
 
-    def _estimate(self, rows: base.Rows, positive: Floats, weights: Any) -> None:
-        """Sets ``estimator_``, with ``calibration`` that of scikit-learn around it.
+    def _estimate(self, rows: base.Rows, positive: Floats, weights: Any) -> Floats | None:
+        """Sets ``estimator_`` and ``calibrator_``; probabilities of rows that were held out.
 
-        Its scores in cross-validation are mapped by a sigmoid (Platt 1999) or an isotonic step
-        function (Zadrozny and Elkan 2002). Folds are drawn at random, and always the same: rows may
-        be sorted by kinds that the labels merge.
+        P(positive class), (rows,), or None where nothing is calibrated.
         """
-        if self.calibration is None:
-            self.estimator_ = self._fitted(rows, positive, weights)
-            return
+        kind = self._calibration()
+        self.calibrator_: Any = None
+        scores = None if kind is None else self._held_out_scores(rows, positive, weights)
+        self.estimator_ = self._fitted(rows, positive, weights)
+        if kind is None or scores is None:
+            return None
+        with base.checking(f"{type(self).__name__}.fit"):
+            self.calibrator_ = calibrator(kind, scores, positive, weights)
+        return self._calibrated(scores)
+
+    def _held_out_scores(self, rows: base.Rows, positive: Floats, weights: Any) -> Floats:
+        """Scores of each row by an estimator that was fitted to the other folds, (rows,).
+
+        Folds are drawn at random, and always the same: rows may be sorted by kinds that the labels
+        merge.
+        """
         least = int(min(positive.sum(), len(positive) - positive.sum()))
         if least < self.folds:
             must = f"calibration needs at least {self.folds} examples of each class, one in a fold"
-            remedy = "Lower folds, or leave calibration out"
+            remedy = "Lower folds, or give calibration=None"
             raise InputError(type(self).__name__, must, given=least, remedy=remedy)
-        calibrated = CalibratedClassifierCV(
-            self._inner(),
-            method=self.calibration,
-            cv=StratifiedKFold(self.folds, shuffle=True, random_state=0),
-            ensemble=False,
-        )
-        with base.checking(f"{type(self).__name__}.fit"), warnings.catch_warnings():
-            # Pipelines get weights by the name of their last step; it warns that they had none.
-            warnings.filterwarnings("ignore", ".* does not appear to accept sample_weight")
-            how = {**self._weighing(weights), "sample_weight": weights}
-            self.estimator_ = calibrated.fit(rows, self._named(positive > 0), **how)
-        self._column(self.estimator_.calibrated_classifiers_[0].estimator)
+        scores = np.empty(len(positive))
+        folds = StratifiedKFold(self.folds, shuffle=True, random_state=0)
+        for train, test in folds.split(positive, positive):
+            kept = None if weights is None else weights[train]
+            fitted = self._fitted(_safe_indexing(rows, train), positive[train], kept)
+            held_out = _safe_indexing(rows, test)
+            scores[test] = positive_scores(fitted, held_out, self._column(fitted))
+        return scores
 
     def predict_proba(self, X: Any) -> Floats:
         """The probabilities of both classes for each row, (rows, 2)."""
@@ -91,10 +116,20 @@ class PlugInClassifier(base.MetaClassifier):
     def _positive_probabilities(self, X: Any) -> Floats:
         """The probability of the positive class for each row, (rows,)."""
         check_is_fitted(self)
-        return self._positive_column(self.estimator_, X)
+        if self.calibrator_ is None:
+            return self._positive_column(self.estimator_, X)
+        with base.checking(type(self).__name__):
+            column = self._column(self.estimator_)
+            return self._calibrated(positive_scores(self.estimator_, X, column))
+
+    def _calibrated(self, scores: Floats) -> Floats:
+        """The probability of the positive class for each score, (rows,)."""
+        return np.asarray(self.calibrator_.predict(scores), np.float64)
 
 
 _ESTIMATE = "estimate"
+_AUTO = "auto"
+_NO_WEIGHTING = 'Leave it out, or give calibration="isotonic"'
 _WARNED: WeakSet[DTAClassifier] = WeakSet()  # those that have warned of a single row
 
 
@@ -111,9 +146,17 @@ class DTAClassifier(PlugInClassifier):
     probabilities: where these are far from the truth, give ``calibration``.
 
     Args:
-        loss: a built-in name, the path of a loss file, or a loss of the confusion table.
-        estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
-        calibration, folds: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
+        loss: a built-in name, the path of a loss file, or a loss of the confusion table. It may be
+            set after ``fit``.
+        loss_params: parameters of the loss by name, such as {"beta": 2}.
+        estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``. It is
+            given the labels as they are. One that is frozen (``FrozenEstimator``) must be of the
+            same classes, and is to be given rows that it has not seen: its calibration and the
+            share of training are those of these rows.
+        calibration: "sigmoid" (Platt 1999), "isotonic", or None for none, fitted to rows that are
+            held out in cross-validation. "auto" is "isotonic" where ``fit`` finds
+            ``prior="estimate"``, as probabilities that are off lead the estimate astray; else None.
+        folds: the number of folds of this cross-validation.
         pos_label: the positive class, which the loss counts. None is 1 of 0 and 1 or of -1 and 1,
             True of False and True, and of other classes the rarer, of which a warning tells; or
             the class that the loss counts by its name (``positive_class``).
@@ -121,11 +164,15 @@ class DTAClassifier(PlugInClassifier):
             training: a number between 0 and 1, or "estimate" for the share that is most likely for
             the rows of a call (Saerens, Latinne and Decaestecker 2002; ``prior_of`` tells it). None
             is that of training. Rows of each class must be distributed as in training. It may be
-            set after ``fit``.
+            set after ``fit``. A ``ShareWarning`` says so where an estimate is 0 or 1, where rows
+            hardly determine it, where calibration shows that no share explains the rows, and where
+            weights of classes shift probabilities while ``prior`` is None.
 
     Attributes:
         classes_, pos_label_: both classes, sorted; the positive one.
         training_prior_: the share of positives in training, by weight.
+        estimator_, calibrator_: the fitted estimator, and the map of its scores, or None.
+        class_bins_: how held-out rows of each class are distributed, or None.
 
     >>> rows = np.arange(8.0)[:, None]
     >>> model = DTAClassifier("jaccard", pos_label="yes").fit(rows, ["no"] * 5 + ["yes"] * 3)
@@ -134,16 +181,26 @@ class DTAClassifier(PlugInClassifier):
     """
 
     prior: float | str | None = None
+    calibration: str | None = _AUTO
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DTAClassifier:
         """Itself, fitted to rows and labels of two classes."""
         rows, positive, weights = self._training(X, y, sample_weight)
         self.training_prior_ = float(np.average(positive, weights=weights))
-        self._check_prior()
-        self._estimate(rows, positive, weights)
+        self._check_prior(self._calibration() is not None)
+        self._warn_of_weights(positive, weights)
+        p = self._estimate(rows, positive, weights)
+        self.class_bins_ = None if p is None else tuple(ClassBins.of(p, positive, weights))
         return self
 
-    def _check_prior(self) -> None:
+    def _calibration(self) -> str | None:
+        """The kind of calibration, checked; None for none."""
+        if self.calibration != _AUTO:
+            return super()._calibration()
+        check_int(type(self).__name__, "folds", self.folds, 2)
+        return "isotonic" if self.prior == _ESTIMATE else None
+
+    def _check_prior(self, calibrated: bool) -> None:
         """Refuses a prior that is none, or that nothing of the estimator's can be adapted to."""
         where = type(self).__name__
         if self.prior is None:
@@ -157,31 +214,72 @@ class DTAClassifier(PlugInClassifier):
         if not 0.0 < share < 1.0:
             must = "with a prior, both classes must have weight in training"
             raise InputError(where, must, given=f"a share of positives of {share:g}")
-        inner = self._inner()
-        last = inner.steps[-1][1] if isinstance(inner, Pipeline) else inner
-        weighing = getattr(last, "class_weight", None)
-        if weighing is not None and self.calibration is None:
+        weighting = class_weighting(self._inner())
+        if weighting and not calibrated:
             must = "with a prior, probabilities must be those of the class frequencies of training"
-            remedy = "Leave class_weight out, or give calibration"
-            raise InputError(where, must, given=f"class_weight={weighing!r}", remedy=remedy)
+            raise InputError(where, must, given=weighting, remedy=_NO_WEIGHTING)
+
+    def _warn_of_weights(self, positive: Floats, weights: Floats | None) -> None:
+        """Warns of weights that depend on the class where decisions take them for frequencies."""
+        if self.prior is not None:
+            return
+        weighting = "" if self._calibration() else class_weighting(self._inner())
+        rows = float(positive.mean())
+        if weighting:
+            text = f"{weighting} has probabilities assume another share of positives than training"
+            text += f" has ({rows:.3g}), and decisions with them. {_NO_WEIGHTING}"
+        elif weights is not None and depend_on_class(weights, positive):
+            text = f"by sample_weight, the share of positives is {self.training_prior_:.3g}, which "
+            text += (
+                f"decisions assume of new rows, and {rows:.3g} of the training rows. Give prior="
+            )
+            text += (
+                f"{rows:.3g} if new rows are like these, prior={self.training_prior_:.3g} if not"
+            )
+        else:
+            return
+        warnings.warn(f"{type(self).__name__}.fit: {text}.", ShareWarning, stacklevel=3)
 
     def prior_of(self, X: Any) -> float:
         """The share of positives among these rows that decisions for them assume."""
-        return self._prior_of(super()._positive_probabilities(X))
+        return self._prior_of(super()._positive_probabilities(X)).share
 
-    def _prior_of(self, p: Floats) -> float:
+    def _prior_of(self, p: Floats) -> Estimate:
         """The same, from the probabilities of the rows at the share of training, (rows,)."""
-        self._check_prior()  # it may have been set after fit
-        if self.prior is None:
-            return self.training_prior_
+        self._check_prior(self.calibrator_ is not None)  # it may have been set after fit
         if self.prior == _ESTIMATE:
-            return estimated_prior(p, self.training_prior_, type(self).__name__)
-        return float(self.prior)
+            found = estimated_prior(p, self.training_prior_, type(self).__name__)
+            for doubt in [*doubts(found), *self._doubts_of_fit(p, found.share)]:
+                text = f"{type(self).__name__}: the share of positives among these rows is "
+                text += f"estimated as {found.share:.3g}, but {doubt}."
+                warnings.warn(text, ShareWarning, stacklevel=4)
+            return found
+        share = self.training_prior_ if self.prior is None else float(self.prior)
+        return Estimate(share, share, share)
+
+    def _doubts_of_fit(self, p: Floats, share: float) -> list[str]:
+        """What the rows held out in training say against an estimate, in words."""
+        if self.class_bins_ is None:
+            if self.calibration != _AUTO:
+                return []
+            return [
+                "fit has not calibrated probabilities, which may be off: call it with "
+                f'prior="{_ESTIMATE}", or give calibration=None if they are known to be right'
+            ]
+        moved = ClassBins(*self.class_bins_).misfit(p, share)
+        if not moved:
+            return []
+        return [
+            f"they look otherwise than rows of both classes did in training: {moved:.0%} of them "
+            "have other probabilities than such a mixture, so that no share explains them"
+        ]
 
     def _positive_probabilities(self, X: Any) -> Floats:
         """The probability of the positive class for each row, at the prior of the rows, (rows,)."""
         p = super()._positive_probabilities(X)
-        return p if self.prior is None else adapted(p, self.training_prior_, self._prior_of(p))
+        return (
+            p if self.prior is None else adapted(p, self.training_prior_, self._prior_of(p).share)
+        )
 
     def decide(self, X: Any) -> Decision:
         """The decision for these rows as one sequence: labels of the loss, value, and its proof.
@@ -191,12 +289,13 @@ class DTAClassifier(PlugInClassifier):
         at a share that the rows do not exclude.
         """
         p = super()._positive_probabilities(X)
-        share = self._prior_of(p)
+        estimate = self._prior_of(p)
+        share = estimate.share
         loss = self._named_loss()
         decision = decode(loss, self._model(p, share))
         if self.prior != _ESTIMATE or 0.0 < share < 1.0:
             return decision
-        far = farthest_share(p, self.training_prior_, share)
+        far = estimate.high if share == 0.0 else estimate.low
         there = expect(loss, decision.labels, self._model(p, far)).value
         why = f"{decision.why}; but that the share of positives is {share:g} is an estimate: at "
         why += f"{far:.2g}, which the rows do not exclude, its expected value is {there:.4f}"
@@ -229,7 +328,9 @@ class EUMClassifier(PlugInClassifier):
     (Koyejo et al. 2014, Algorithm 1; Narasimhan et al. 2014, Algorithm 1).
 
     Args:
-        loss, estimator, calibration, folds, pos_label: as in ``DTAClassifier``.
+        loss, loss_params, estimator, folds, pos_label: as in ``DTAClassifier``; another loss needs
+            another ``fit``.
+        calibration: None, "sigmoid" or "isotonic".
         held_out: the share of the examples of each class that the threshold is chosen on.
         refit: fit the estimator again to all examples, once the threshold is chosen.
         random_state: which examples are held out.
@@ -263,8 +364,18 @@ class EUMClassifier(PlugInClassifier):
             self._estimate(rows, positive, weights)
         return self
 
+    def _forget_loss(self) -> None:
+        super()._forget_loss()
+        for name in ("threshold_", "value_"):
+            self.__dict__.pop(name, None)
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, (rows,)."""
+        check_is_fitted(self)
+        if not hasattr(self, "threshold_"):
+            must = "the threshold must be one that fit has chosen for this loss"
+            got = f"loss={self.loss!r}, set after fit"
+            raise InputError(type(self).__name__, must, given=got, remedy="Call fit again")
         return self._named(self._positive_probabilities(X) >= self.threshold_)
 
 
@@ -298,7 +409,9 @@ class ExampleWiseClassifier(base.MetaClassifier):
     none, has the probability 1 or 0. With one column of two classes a row is one label.
 
     Args:
-        loss: a built-in name such as "fscore" or "jaccard", a path, or a loss over two labels.
+        loss: a built-in name such as "fscore" or "jaccard", a path, or a loss over two labels. It
+            may be set after ``fit``.
+        loss_params: parameters of the loss by name, such as {"beta": 2}.
         estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
         pos_label: the positive one of two classes, as in ``DTAClassifier``; of several labels 1.
 
@@ -310,6 +423,12 @@ class ExampleWiseClassifier(base.MetaClassifier):
 
     loss: Any = "fscore"
     estimator: Any = None
+    _: KW_ONLY
+    loss_params: dict[str, Any] | None = None
+
+    def _bound_loss(self) -> Any:
+        """The loss of the parameters, one over two labels."""
+        return base.binary_loss(type(self).__name__, self.loss, self.loss_params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -319,7 +438,7 @@ class ExampleWiseClassifier(base.MetaClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExampleWiseClassifier:
         """Itself, fitted to rows and labels: 0 or 1, (rows, labels), or classes, (rows,)."""
         where = type(self).__name__
-        self.loss_ = base.binary_loss(where, self.loss)
+        self.loss_ = self._bound_loss()
         with base.checking(f"{where}.fit"):
             y = y if y is None or issparse(y) else np.asarray(y)
         self.columns_: int | None = None

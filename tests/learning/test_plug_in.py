@@ -157,7 +157,7 @@ def test_few_positives_are_in_both_parts():
     "made",
     [DTAClassifier(), EUMClassifier(random_state=0), DTAClassifier(calibration="isotonic")],
 )
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore::fsmeu.learning.ShareWarning")
 def test_weights_reach_the_estimator_of_a_pipeline(made):
     made.set_params(estimator=make_pipeline(StandardScaler(), LogisticRegression()))
     even = made.fit(X, Y, sample_weight=np.ones(len(Y))).predict_proba(X)

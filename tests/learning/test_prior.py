@@ -76,7 +76,7 @@ def expectation_maximisation(p, before, steps):
 @pytest.mark.parametrize("before", [0.1, 0.5])
 def test_estimate_is_the_most_likely_share(before, after):
     p = shifted(0, 500, before, after)
-    found = estimated_prior(p, before, "here")
+    found = estimated_prior(p, before, "here").share
     assert found == pytest.approx(maximisation(p, before), abs=1e-7)
     assert found == pytest.approx(expectation_maximisation(p, before, 4000), abs=1e-7)
 
@@ -87,21 +87,27 @@ def test_estimate_of_many_rows_is_the_truth():
         p = shifted(seed, 50_000, 0.1, after)
         a, b = p / 0.1, (1 - p) / 0.9
         information = np.sum(((a - b) / (after * a + (1 - after) * b)) ** 2)
-        assert abs(estimated_prior(p, 0.1, "here") - after) < 4 / np.sqrt(information)
+        assert abs(estimated_prior(p, 0.1, "here").share - after) < 4 / np.sqrt(information)
 
 
 def test_estimates_at_the_ends():
     """No row of a class: the limit of the paper's procedure is 0 or 1."""
     low = np.linspace(0.01, 0.09, 200)
-    assert estimated_prior(low, 0.1, "here") == maximisation(low, 0.1) == 0.0
-    assert estimated_prior(1 - low, 0.9, "here") == maximisation(1 - low, 0.9) == 1.0
+    assert estimated_prior(low, 0.1, "here").share == maximisation(low, 0.1) == 0.0
+    assert estimated_prior(1 - low, 0.9, "here").share == maximisation(1 - low, 0.9) == 1.0
     sure = np.array([0.0] * 30 + [1.0] * 10)
-    assert estimated_prior(sure, 0.5, "here") == pytest.approx(0.25, abs=1e-15)
+    assert estimated_prior(sure, 0.5, "here").share == pytest.approx(0.25, abs=1e-15)
 
 
 @pytest.mark.parametrize(
     ("p", "part"),
-    [([], "no rows"), ([0.2] * 9, "the probability 0.2 for each of 9"), ([0.2, 0.3], "2 rows")],
+    [
+        ([], "no rows"),
+        ([0.2] * 9, "the probability 0.2 for each of 9"),
+        ([0.2, 0.3], "2 rows, fewer than 10"),
+        ([0.001, 0.999], "2 rows, fewer than 10"),
+        ([0.19] * 10 + [0.21] * 10, "20 rows, for which any share from 0 to 1 will do"),
+    ],
 )
 def test_shares_that_rows_do_not_tell_are_refused(p, part):
     with pytest.raises(InputError, match="here: the rows must tell") as caught:
@@ -126,7 +132,7 @@ LABELS = [0] * 8 + [1] * 2
 
 def test_decisions_are_those_of_adapted_probabilities():
     p = shifted(1, 300, 0.2, 0.5)
-    made = DTAClassifier("fscore", Known(), prior="estimate").fit(TRAIN, LABELS)
+    made = DTAClassifier("fscore", Known(), prior="estimate", calibration=None).fit(TRAIN, LABELS)
     assert made.training_prior_ == pytest.approx(0.2)
     share = maximisation(p, 0.2)
     assert made.prior_of(p[:, None]) == pytest.approx(share, abs=1e-7)
@@ -146,7 +152,7 @@ def test_weights_count_in_the_share_of_training():
 
 
 def test_prior_is_copied_and_saved(tmp_path):
-    made = clone(DTAClassifier(prior="estimate")).fit(TRAIN, LABELS)
+    made = clone(DTAClassifier(prior="estimate", calibration=None)).fit(TRAIN, LABELS)
     save(made, tmp_path / "model.skops")
     again = load(tmp_path / "model.skops")
     assert again.prior == "estimate"
@@ -199,7 +205,7 @@ def test_a_share_of_nothing_is_an_estimate(positive):
     """Rows that all look negative: an F1 of 1 is not claimed, and another share is told of."""
     p = np.linspace(0.001, 0.03, 40)
     before = 0.2
-    made = DTAClassifier("fscore", Known(), prior="estimate").fit(TRAIN, LABELS)
+    made = DTAClassifier("fscore", Known(), prior="estimate", calibration=None).fit(TRAIN, LABELS)
     rows = (1 - p if positive else p)[:, None]
     made.training_prior_ = 1 - before if positive else before
     assert made.prior_of(rows) == float(positive)
