@@ -75,19 +75,18 @@ class PlugInClassifier(base.MetaClassifier):
         return super()._training(rows, labels, weights, *more)
 
     def _estimate(self, rows: base.Rows, positive: Floats, weights: Any) -> Floats | None:
-        """Sets ``estimator_`` and ``calibrator_``; probabilities of rows that were held out.
+        """Sets ``estimator_`` and ``calibrator_``; scores of rows that were held out, (rows,).
 
-        P(positive class), (rows,), or None where nothing is calibrated.
+        None where nothing is calibrated.
         """
         kind = self._calibration()
         self.calibrator_: Any = None
         scores = None if kind is None else self._held_out_scores(rows, positive, weights)
         self.estimator_ = self._fitted(rows, positive, weights)
-        if kind is None or scores is None:
-            return None
-        with base.checking(f"{type(self).__name__}.fit"):
-            self.calibrator_ = calibrator(kind, scores, positive, weights)
-        return self._calibrated(scores)
+        if kind is not None and scores is not None:
+            with base.checking(f"{type(self).__name__}.fit"):
+                self.calibrator_ = calibrator(kind, scores, positive, weights)
+        return scores
 
     def _held_out_scores(self, rows: base.Rows, positive: Floats, weights: Any) -> Floats:
         """Scores of each row by an estimator that was fitted to the other folds, (rows,).
@@ -115,15 +114,20 @@ class PlugInClassifier(base.MetaClassifier):
 
     def _positive_probabilities(self, X: Any) -> Floats:
         """The probability of the positive class for each row, (rows,)."""
+        return self._calibrated(self._scores(X))
+
+    def _scores(self, X: Any) -> Floats:
+        """What is calibrated, (rows,), by the fitted estimator; else P(positive class)."""
         check_is_fitted(self)
         if self.calibrator_ is None:
             return self._positive_column(self.estimator_, X)
         with base.checking(type(self).__name__):
-            column = self._column(self.estimator_)
-            return self._calibrated(positive_scores(self.estimator_, X, column))
+            return positive_scores(self.estimator_, X, self._column(self.estimator_))
 
     def _calibrated(self, scores: Floats) -> Floats:
         """The probability of the positive class for each score, (rows,)."""
+        if self.calibrator_ is None:
+            return scores
         return np.asarray(self.calibrator_.predict(scores), np.float64)
 
 
@@ -189,8 +193,9 @@ class DTAClassifier(PlugInClassifier):
         self.training_prior_ = float(np.average(positive, weights=weights))
         self._check_prior(self._calibration() is not None)
         self._warn_of_weights(positive, weights)
-        p = self._estimate(rows, positive, weights)
-        self.class_bins_ = None if p is None else tuple(ClassBins.of(p, positive, weights))
+        scores = self._estimate(rows, positive, weights)
+        bins = None if scores is None else tuple(ClassBins.of(scores, positive, weights))
+        self.class_bins_ = bins
         return self
 
     def _calibration(self) -> str | None:
@@ -242,14 +247,15 @@ class DTAClassifier(PlugInClassifier):
 
     def prior_of(self, X: Any) -> float:
         """The share of positives among these rows that decisions for them assume."""
-        return self._prior_of(super()._positive_probabilities(X)).share
+        return self._prior_of(self._scores(X)).share
 
-    def _prior_of(self, p: Floats) -> Estimate:
-        """The same, from the probabilities of the rows at the share of training, (rows,)."""
+    def _prior_of(self, scores: Floats) -> Estimate:
+        """The same, from the scores of the rows, (rows,)."""
         self._check_prior(self.calibrator_ is not None)  # it may have been set after fit
         if self.prior == _ESTIMATE:
+            p = self._calibrated(scores)
             found = estimated_prior(p, self.training_prior_, type(self).__name__)
-            for doubt in [*doubts(found), *self._doubts_of_fit(p, found.share)]:
+            for doubt in [*doubts(found), *self._doubts_of_fit(scores, found.share)]:
                 text = f"{type(self).__name__}: the share of positives among these rows is "
                 text += f"estimated as {found.share:.3g}, but {doubt}."
                 warnings.warn(text, ShareWarning, stacklevel=4)
@@ -257,7 +263,7 @@ class DTAClassifier(PlugInClassifier):
         share = self.training_prior_ if self.prior is None else float(self.prior)
         return Estimate(share, share, share)
 
-    def _doubts_of_fit(self, p: Floats, share: float) -> list[str]:
+    def _doubts_of_fit(self, scores: Floats, share: float) -> list[str]:
         """What the rows held out in training say against an estimate, in words."""
         if self.class_bins_ is None:
             if self.calibration != _AUTO:
@@ -266,12 +272,12 @@ class DTAClassifier(PlugInClassifier):
                 "fit has not calibrated probabilities, which may be off: call it with "
                 f'prior="{_ESTIMATE}", or give calibration=None if they are known to be right'
             ]
-        moved = ClassBins(*self.class_bins_).misfit(p, share)
+        moved = ClassBins(*self.class_bins_).misfit(scores, share)
         if not moved:
             return []
         return [
             f"they look otherwise than rows of both classes did in training: {moved:.0%} of them "
-            "have other probabilities than such a mixture, so that no share explains them"
+            "have other scores than such a mixture, so that no share explains them"
         ]
 
     def _positive_probabilities(self, X: Any) -> Floats:
@@ -288,8 +294,9 @@ class DTAClassifier(PlugInClassifier):
         and no knowledge: nothing is claimed to be proven then, and ``why`` has the expected value
         at a share that the rows do not exclude.
         """
-        p = super()._positive_probabilities(X)
-        estimate = self._prior_of(p)
+        scores = self._scores(X)
+        p = self._calibrated(scores)
+        estimate = self._prior_of(scores)
         share = estimate.share
         loss = self._named_loss()
         decision = decode(loss, self._model(p, share))

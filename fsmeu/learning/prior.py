@@ -168,7 +168,7 @@ def _log_likelihood(ratios: _Ratios, share: float) -> float:
 
 
 class ClassBins(NamedTuple):
-    """How probabilities of held-out training rows are distributed in each class.
+    """How scores of held-out training rows are distributed in each class.
 
     Those of new rows must be a mixture of both distributions.
     """
@@ -178,28 +178,30 @@ class ClassBins(NamedTuple):
     sizes: Floats  # the rows of each class, fewer where weights differ, (2,)
 
     @classmethod
-    def of(cls, p: Floats, positive: Floats, weights: Floats | None) -> ClassBins:
-        """The distributions of probabilities, (rows,), of rows with labels 1 and 0 and weights."""
-        w = np.ones(len(p)) if weights is None else weights
+    def of(cls, scores: Floats, positive: Floats, weights: Floats | None) -> ClassBins:
+        """The distributions of scores, (rows,), of rows with labels 1 and 0 and weights."""
+        w = np.ones(len(scores)) if weights is None else weights
         inside = np.linspace(0, 1, _BINS + 1)[1:-1]
-        edges = np.unique([np.quantile(p[(positive == c) & (w > 0)], inside) for c in (0, 1)])
-        bins = np.searchsorted(edges, p)
+        edges = np.unique([np.quantile(scores[(positive == c) & (w > 0)], inside) for c in (0, 1)])
+        bins = np.searchsorted(edges, scores)
         counts = [np.bincount(bins, w * (positive == c), len(edges) + 1) for c in (0, 1)]
         sums = np.array([w[positive == c].sum() for c in (0, 1)])
         squares = np.array([(w[positive == c] ** 2).sum() for c in (0, 1)])
         return cls(edges, np.array(counts) / sums[:, None], sums**2 / squares)
 
-    def misfit(self, p: Floats, share: float) -> float:
-        """The part of new rows that would have to be in other bins to be a mixture, else 0.
+    def misfit(self, scores: Floats, share: float) -> float:
+        """The part of new rows that would have to have other scores to be a mixture, else 0.
 
         It is 0 where chance explains it, by a chi-squared test that knows how uncertain the bins of
         both classes are, too; and where it is small, as the estimator is fitted to more rows than
         those that made the distributions.
         """
-        found = np.bincount(np.searchsorted(self.edges, p), minlength=len(self.edges) + 1) / len(p)
+        size = len(scores)
+        bins = np.searchsorted(self.edges, scores)
+        found = np.bincount(bins, minlength=len(self.edges) + 1) / size
         weights = np.array([1.0 - share, share])
         expected = weights @ self.parts
-        terms = [(1.0, expected, len(p)), *zip(weights**2, self.parts, self.sizes, strict=True)]
+        terms = [(1.0, expected, size), *zip(weights**2, self.parts, self.sizes, strict=True)]
         covariance = sum(w / n * (np.diag(part) - np.outer(part, part)) for w, part, n in terms)
         off = found - expected
         statistic = float(off @ np.linalg.pinv(covariance, hermitian=True) @ off)

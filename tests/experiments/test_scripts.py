@@ -146,10 +146,10 @@ def test_no_decision_is_above_the_best_threshold_where_the_share_moves(load):
         chosen = script.drawn(positive, 500, share, random)
         assert len(set(chosen.tolist())) == 500
         assert positive[chosen].mean() == share
-    found = script.scores(rows, positive, (1000, 600), 0)
-    assert found.values.shape == (2, 5, 6)
+    found = script.scores(rows, positive, (1000, 600), 0, script.CLASSIFIERS["logistic"])
+    assert found.values.shape == (2, 5, 7)
     told = ~np.isnan(found.values)
-    assert told[:, :, [0, 1, 2, 4, 5]].all()
+    assert told[:, :, [0, 1, 2, 5, 6]].all()
     above = found.values - found.values[:, :, -1:]
     assert (above[told] <= 1e-12).all()
 
