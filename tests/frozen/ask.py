@@ -18,8 +18,8 @@ from contextlib import contextmanager, nullcontext
 import numpy as np
 
 import fsmeu
+from fsmeu import limits
 from tests.frozen.draw import BUDGET
-from tests.support.thresholds import LENGTHS, SIZES, lowered_thresholds
 
 DIGITS = 13
 SHOWN = 12
@@ -52,7 +52,7 @@ def at_most(seconds):
 
 def limits(lowered):
     """A context in which thresholds are as they are, or so low that other strategies answer."""
-    return lowered_thresholds([*LENGTHS, *SIZES]) if lowered else nullcontext()
+    return limits.lowered() if lowered else nullcontext()
 
 
 def ask(problem, seconds, lowered=False):

@@ -7,9 +7,10 @@ the positive one: tp counts pairs (1, 1), hyp ones of z, ref ones of y.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add, and_
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
 from fsmeu.twofold import two_sum, twofold_product
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
+_ROWS = 64  # numbers of true positives whose tables are valued together
 _MOST_CANCELLED = 4.0  # terms of a register up to so many times it: bounds on roundings hold that
 
 
@@ -94,14 +96,13 @@ def keeps_digits(form: Confusion, n: int, k: float) -> bool:
 
 def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Floats:
     """The value for these counts (arrays that broadcast); nan where no pair has them."""
-    tp, hyp, ref = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (tp, hyp, ref)))
+    tp, hyp, ref = (np.asarray(x, np.float64) for x in (tp, hyp, ref))
     cells = [n - hyp - ref + tp, ref - tp, hyp - tp, tp]
-    possible = np.min(cells, axis=0) >= 0
+    possible = reduce(and_, (cell >= 0 for cell in cells))
     at = form.bound.at(n)
     current: dict[str, Any] = {"n": float(n)}
     for name, start in at.starts.items():
-        parts = (a * b for a, b in zip(form.amounts[name].ravel(), cells, strict=True))
-        current[name] = start + sum(parts)
+        current[name] = _register(start, form.amounts[name], cells, (float(n), hyp, ref))
     scope = Scope(form.bound, current, current, {})
     for register in form.bound.spec.registers:
         start = at.starts[register.name]
@@ -109,10 +110,24 @@ def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Flo
             lost = _lost_digits(start, form.amounts[register.name], cells) & possible
             if lost.any():
                 raise not_told_apart(register, scope, lost)
-    value = np.where(possible, number(form.bound.spec.value, scope, possible), np.nan)
-    if form.bound.spec.range is not None:
-        at.check_range(value[possible])
-    return value
+    value = np.broadcast_to(number(form.bound.spec.value, scope, possible), possible.shape)
+    at.check_range(value if possible.all() else value[possible])
+    return value if possible.all() else np.where(possible, value, np.nan)
+
+
+def _register(start: float, amounts: Floats, cells: Sequence[Floats], sums: Sequence[Any]) -> Any:
+    """The register that adds amounts for each pair in a cell of the table.
+
+    Whole amounts are exact as multiples of tp and of the sums n, hyp and ref, most of which have
+    fewer axes than the cells.
+    """
+    tn, fn, fp, tp = amounts.ravel().tolist()
+    parts = [(tn, cells[0]), (fn, cells[1]), (fp, cells[2]), (tp, cells[3])]
+    if start.is_integer() and all(amount.is_integer() for amount, _ in parts):
+        multiples = (tn, fp - tn, fn - tn, tn - fn - fp + tp)
+        parts = list(zip(multiples, (*sums, cells[3]), strict=True))
+    terms = [count if amount == 1.0 else amount * count for amount, count in parts if amount]
+    return reduce(add, terms, start) if start or not terms else reduce(add, terms)
 
 
 def _lost_digits(start: float, amounts: Floats, cells: Sequence[Floats]) -> Bools:
@@ -126,26 +141,37 @@ def _lost_digits(start: float, amounts: Floats, cells: Sequence[Floats]) -> Bool
     return lost
 
 
-def tp_counterexample(form: Confusion, n: int) -> Counterexample | None:
+def tp_counterexample(
+    form: Confusion, n: int, refs: Iterable[int] | None = None
+) -> Counterexample | None:
     """A case in which one more true positive makes things worse; None when there is none at n.
 
     Without one, the probability ranking principle holds at this n (Natarajan 2016, Theorem 6; the
     exchange argument needs only that no swap makes it worse). Of all tables of length n, neighbours
     are compared: a step that is worse by more than four units of rounding of the two values counts.
     What others hide adds up to less than 4 n units of rounding of the expected absolute value.
+
+    Args:
+        form: the loss.
+        n: the length.
+        refs: the numbers of ones of y that are looked at; all, if not given.
     """
     sign = 1.0 if form.bound.spec.kind == "utility" else -1.0
-    for hyp in range(n + 1):
-        tp = np.arange(hyp + 1.0)[:, None]
-        missed = np.arange(n - hyp + 1.0)[None, :]
-        table = sign * value_of_counts(form, n, tp, hyp, tp + missed)
-        before = table[:-1, 1:]
-        after = table[1:, :-1]  # of the same ref, with one more hit and one less missed
-        worse = after - before < -_ROUNDING * np.maximum(np.abs(after), np.abs(before))
-        if worse.any():
-            hits, place = (int(x[0]) for x in np.nonzero(worse))
-            pair = (sign * float(side[hits, place]) for side in (before, after))
-            return Counterexample(n, hyp, hits + place + 1, hits, *pair)
+    for ref in range(n + 1) if refs is None else refs:
+        tn = np.arange(n - ref + 1.0)
+        for begin in range(0, ref, _ROWS):
+            tp = np.arange(begin, min(begin + _ROWS, ref) + 1.0)[:, None]
+            table = sign * value_of_counts(form, n, tp, n - ref + tp - tn, ref)
+            before = table[:-1, :-1]
+            after = table[1:, 1:]  # of the same hyp: a false positive less is a true negative more
+            if not (after < before).any():
+                continue
+            worse = after - before < -_ROUNDING * np.maximum(np.abs(after), np.abs(before))
+            if worse.any():
+                row, column = (int(x[0]) for x in np.nonzero(worse))
+                pair = (sign * float(side[row, column]) for side in (before, after))
+                hits = begin + row
+                return Counterexample(n, n - ref + hits - column, ref, hits, *pair)
     return None
 
 

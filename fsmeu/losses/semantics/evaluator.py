@@ -275,8 +275,15 @@ def _choice(expr: ast.Choice, scope: Scope, active: Mask) -> Lanes:
     holds = _holds(expr.condition, scope, active)
     if isinstance(holds, bool | np.bool_):
         return value_of(expr.yes if holds else expr.no, scope, active)
+    if not holds.any():  # as in most blocks of tables, where only an edge is a case of its own
+        return _in_lanes(value_of(expr.no, scope, active), holds)
     yes = value_of(expr.yes, scope, _and(active, holds))
     return np.where(holds, yes, value_of(expr.no, scope, _and(active, ~holds)))
+
+
+def _in_lanes(value: Lanes, lanes: Bools) -> Lanes:
+    """The value with an entry for each of these lanes at least."""
+    return np.broadcast_to(value, np.broadcast_shapes(np.shape(value), lanes.shape))
 
 
 def _text(expr: ast.Text, scope: Scope, active: Mask) -> float:
