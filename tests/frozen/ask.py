@@ -50,7 +50,7 @@ def at_most(seconds):
         signal.signal(signal.SIGPROF, before)
 
 
-def limits(lowered):
+def thresholds(lowered):
     """A context in which thresholds are as they are, or so low that other strategies answer."""
     return limits.lowered() if lowered else nullcontext()
 
