@@ -16,7 +16,7 @@ from seqeval.metrics import f1_score
 from seqeval.scheme import IOBES
 from sklearn.metrics import accuracy_score
 
-from fsmeu.corpora import records
+from fsmeu import limits
 from tests import brute_force
 from tests.brute_force import expected
 from tests.brute_force import fscore as f_score
@@ -107,12 +107,12 @@ def test_killed_and_resumed(fsmeu, tmp_path):
     process.stdin.write(file.read_bytes())
     process.stdin.flush()
     patience, written = time.monotonic() + 100, b""
-    while written.count(b"\n") < records.RECORDS_AT_ONCE and time.monotonic() < patience:
+    while written.count(b"\n") < limits.RECORDS_AT_ONCE and time.monotonic() < patience:
         time.sleep(0.02)
         written = out.read_bytes() if out.exists() else b""
     process.kill()
     process.communicate()
-    assert len(out.read_bytes().splitlines()) == records.RECORDS_AT_ONCE
+    assert len(out.read_bytes().splitlines()) == limits.RECORDS_AT_ONCE
     ask = ("decode", "fscore", "--corpus", file, "-o", out, "--resume", "--jobs", 2)
     assert fsmeu(*ask).code == 0
     told = fsmeu("decode", "fscore", "--corpus", file, "--json").records

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
+from fsmeu import limits
 from fsmeu.cli import start
 from fsmeu.cli.failures import INTERRUPTED
 from fsmeu.cli.main import COMMANDS
 from fsmeu.cli.requirements import needs
-from fsmeu.corpora.records import RECORDS_AT_ONCE
 from tests.cli.conftest import write
 
 MODEL = {"probs": [0.5, 0.25]}
@@ -77,7 +77,7 @@ def interrupted(output, *words):
     """What is said by a command that is interrupted while it waits for more of a corpus."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     process = subprocess.Popen([sys.executable, "-c", START, *words], **pipes)
-    process.stdin.write(b'{"probs": [0.5, 0.25], "y": "01"}\n' * (RECORDS_AT_ONCE + 40))
+    process.stdin.write(b'{"probs": [0.5, 0.25], "y": "01"}\n' * (limits.RECORDS_AT_ONCE + 40))
     process.stdin.flush()
     if output is None:  # a result of the first batch is printed
         process.stdout.readline()
@@ -95,7 +95,7 @@ def test_an_interrupted_corpus_says_how_to_go_on(fsmeu, tmp_path):
     out = tmp_path / "out.jsonl"
     told = interrupted(out, "decode", "fscore", "--corpus", "-", "-o", str(out))
     written = out.read_bytes().count(b"\n")
-    assert written == RECORDS_AT_ONCE
+    assert written == limits.RECORDS_AT_ONCE
     assert told == (
         f"fsmeu: interrupted; {written} results are in {out}. Run the same command with --resume "
         "to go on after them.\n"

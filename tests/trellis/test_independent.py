@@ -14,8 +14,7 @@ from fsmeu import limits
 from fsmeu.decoding.problem import UNSEEN
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio_family import family_of
-from fsmeu.trellis import independent
-from fsmeu.trellis.count_tables import FEWEST_FOR_NODES, count_tables
+from fsmeu.trellis.count_tables import count_tables
 from fsmeu.trellis.independent import expected_value, node_values
 from fsmeu.trellis.independent_search import ranked_values
 from fsmeu.trellis.ranked_kernels import BestOfRows, choose_best
@@ -188,7 +187,7 @@ def test_decisions_are_those_of_ranking(name, params, n):
 @pytest.mark.parametrize("name", ["fscore", "jaccard", "balanced_accuracy"])
 def test_short_and_long_rows_are_decided_alike(name, kind, lowered):
     """By rules for all D, and by one rule and bounds on far numbers of ones."""
-    p = CHANCES[kind](np.random.default_rng(3), independent.SHORT)
+    p = CHANCES[kind](np.random.default_rng(3), limits.SHORT_RULE)
     loss = fsmeu.load(name)
     short = fsmeu.decode(loss, p)
     lowered(SHORT_RULE=0)
@@ -201,7 +200,7 @@ def test_short_and_long_rows_are_decided_alike(name, kind, lowered):
 @pytest.mark.parametrize(("name", "params"), SERVED)
 def test_tables_of_counts_and_nodes_value_rows_alike(name, params):
     """At the length from which nodes are taken."""
-    n = FEWEST_FOR_NODES
+    n = limits.FEWEST_FOR_NODES
     form = loaded(name, params).confusion
     rows = np.stack([chances(seed, n) for seed in range(6)])
     values, errors = node_values(family_of(form, n)).values(rows)

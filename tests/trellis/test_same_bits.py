@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu import limits
 from fsmeu.decoding.candidates import Changes
 from fsmeu.decoding.problem import Problem
 from fsmeu.models import Bernoulli, Markov, from_potentials
@@ -167,9 +168,9 @@ def test_many_small_queries_are_compiled(monkeypatch):
     monkeypatch.setattr(kernels, "_COMPILED", {})
     monkeypatch.setattr(kernels, "_PLAIN_WORK", [0])
     monkeypatch.setattr(kernels, "compiled", lambda function, rows=None: "compiled")
-    work = kernels.SMALL_WORK // 2
-    chosen = [kernels.kernel(push, work) for _ in range(3 * kernels.PLAIN_QUERIES)]
-    assert chosen.index("compiled") == 2 * kernels.PLAIN_QUERIES + 1
-    assert set(chosen[: 2 * kernels.PLAIN_QUERIES]) == {push}
-    assert set(chosen[2 * kernels.PLAIN_QUERIES + 1 :]) == {"compiled"}
+    work = limits.SMALL_WORK // 2
+    chosen = [kernels.kernel(push, work) for _ in range(3 * limits.PLAIN_QUERIES)]
+    assert chosen.index("compiled") == 2 * limits.PLAIN_QUERIES + 1
+    assert set(chosen[: 2 * limits.PLAIN_QUERIES]) == {push}
+    assert set(chosen[2 * limits.PLAIN_QUERIES + 1 :]) == {"compiled"}
     assert kernels.kernel(push, 1) == "compiled"
