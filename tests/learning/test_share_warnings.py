@@ -15,7 +15,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fsmeu.errors import InputError
-from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, ShareWarning
+from fsmeu.learning import (
+    DTAClassifier,
+    EUMClassifier,
+    ExampleWiseClassifier,
+    ShareWarning,
+    load,
+    save,
+)
 from fsmeu.learning.prior import ClassBins, Estimate, doubts, estimated_prior
 
 ROWS, POSITIVE = make_classification(
@@ -98,6 +105,25 @@ def test_an_estimate_without_calibration_is_told_of_unless_asked_for():
     (said,) = told(lambda: made.predict(rows))
     assert 'call it with prior="estimate"' in said
     assert told(lambda: made.set_params(calibration=None).predict(rows)) == []
+
+
+@pytest.mark.parametrize("calibration", ["auto", "sigmoid"])
+def test_what_is_known_of_scores_is_saved(calibration, tmp_path):
+    made = DTAClassifier("fscore", prior="estimate", calibration=calibration)
+    made.fit(ROWS[TRAIN], POSITIVE[TRAIN])
+    save(made, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    rows, _ = drawn(0.1)
+    for some in (rows, rows * 3.0):
+        assert again.prior_of(some) == made.prior_of(some)
+        assert told(lambda some=some: again.predict(some)) == told(
+            lambda some=some: made.predict(some)
+        )
+    again.set_params(loss="hamming", prior=None)
+    assert (
+        again.predict(rows).tolist()
+        == made.set_params(loss="hamming", prior=None).predict(rows).tolist()
+    )
 
 
 def test_calibration_needs_examples_of_each_class():
