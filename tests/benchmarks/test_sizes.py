@@ -8,12 +8,16 @@ sentences of every corpus instead of all.
 import os
 import time
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.decoding import swept
 from fsmeu.models import Markov, from_potentials
+from fsmeu.trellis import engine
+from fsmeu.trellis.batches import FoundScores
 from tests.benchmarks import conll2000
 from tests.benchmarks.measure import apart, compare, record, seconds, within
 from tests.benchmarks.measure import seconds as in_seconds
@@ -54,6 +58,38 @@ def answered(query, loss, zs, models, jobs=1):
 
 
 # -- one sentence ---------------------------------------------------------------------------------
+
+
+def scores_of_all(least, prune_below, *rest):
+    """What is found of scores, to which the smallest flows are added as well."""
+    return FoundScores(least, 0.0, *rest)
+
+
+@pytest.mark.parametrize(
+    ("what", "count", "patch", "bar"),
+    [
+        ("masses", 1, (engine, "_PRUNE_BELOW", 0.0), 1.1),
+        ("flows", 5, (engine, "FoundScores", scores_of_all), 1.05),
+        ("scores", 5, (swept, "NEGLIGIBLE", 0.0), 1.4),
+    ],
+)
+def test_what_is_left_out_as_it_is_small(what, count, patch, bar):
+    """No number shows that it is left out: only the time does, and of scores the room."""
+    one, other = chunk_loss(), chunk_loss()  # each remembers its limits
+    models = [field(80, 23, one.labels, seed=k, scale=6.0) for k in range(count)]
+    ask = fsmeu.decode_corpus if count > 1 else lambda loss, some: fsmeu.decode(loss, *some)
+
+    def all_looked_at():
+        with mock.patch.object(*patch):
+            return ask(other, models).value
+
+    def ours():
+        return ask(one, models).value
+
+    assert ours() == pytest.approx(all_looked_at(), rel=1e-9)
+    times = compare(all_looked_at, ours, rounds=8, repeats=(2, 2))
+    title = f"chunk F1, 23 tags, {count} x n = 80: small {what} looked at | left out"
+    assert record(title, *times, at_most=1 / bar)
 
 
 @pytest.mark.parametrize("scale", [1, 3, 6])

@@ -106,6 +106,26 @@ def _answers(group, nodes, z):
     ]
 
 
+@pytest.mark.parametrize("how", ["plain", "compiled"])
+@pytest.mark.parametrize("least", [1e-12, 1e-3, 0.1])
+def test_small_scores_are_left_out(how, least):
+    """Those that exceed it in no lane, whatever they are: they would take room and time."""
+    group = group_of(field(3, 30, 4.0)[0])
+    lanes = group.trellis.with_lanes(NODES)
+    ends = np.ones((1, 1, len(NODES)))
+    limits = least * np.arange(1.0, len(NODES) + 1)
+    with kernels_that_run(how):
+        every, _ = lanes.scores(group.weights, ends)
+        some, _ = lanes.scores(group.weights, ends, least=limits)
+    shape = 30, int(every.cell[:, 1].max()) + 1
+    whole, found = (np.abs(scores.dense(*shape)[0]) for scores in (every, some))
+    assert whole == pytest.approx(np.where(found > 0, found, 0.0), abs=limits.max())
+    kept = (found > 0).any(axis=2)
+    assert (kept == (whole > limits).any(axis=2)).all()
+    assert len(some.value) == np.count_nonzero(kept) < len(every.value)
+    assert found[kept] == pytest.approx(whole[kept], abs=least)
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("cap", [None, 7])
 def test_masses_are_generating_functions(name, cap):
