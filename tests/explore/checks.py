@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 
-from fsmeu.expectation import long_sequences
+from fsmeu import limits
 from tests.explore.cases import NAMES, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS, tolerance
@@ -74,7 +74,7 @@ def check_levels(case, call, answer, values, sizes, slack, chances, random):
     holds(f"{call}.levels", inside.all(), text, true)
     holds(f"{call}.levels", (np.diff(levels.values) > 0).all(), text, "ascending values")
     got = np.bincount(place, levels.probabilities, len(low))
-    cut = CUT if case.n >= long_sequences.LONG_SEQUENCE else 0.0
+    cut = CUT if case.n >= limits.LONG_SEQUENCE else 0.0
     holds(f"{call}.levels", (np.abs(got - mass) <= MASS * mass + cut).all(), text, true)
     counts = np.bincount(place, minlength=len(low))
     pure &= mass > cut
