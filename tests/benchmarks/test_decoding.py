@@ -69,6 +69,18 @@ def test_counting(title, limit, loss, model):
     assert in_time(title, limit, lambda: fsmeu.decode(loss, model))
 
 
+@pytest.mark.parametrize("name", ["g_mean", "h_mean"])
+def test_means_of_rates(name):
+    """Values that are no sums of ratios, with what is asked of the loss before."""
+    p = uniform(1000)
+
+    def ask():
+        return fsmeu.decode(fsmeu.load(name), p)
+
+    assert ask().exact
+    assert in_time(f"ranking, {name}, n = 1,000", 8, ask, repeats=2)
+
+
 def test_many():
     """Twenty thousand sequences within a second."""
     matrix = np.random.default_rng(3).random((20_000, 25))

@@ -68,9 +68,9 @@ def scores_of_all(least, prune_below, *rest):
 @pytest.mark.parametrize(
     ("what", "count", "patch", "bar"),
     [
-        ("masses", 1, (engine, "_PRUNE_BELOW", 0.0), 1.1),
-        ("flows", 5, (engine, "FoundScores", scores_of_all), 1.05),
-        ("scores", 5, (swept, "NEGLIGIBLE", 0.0), 1.4),
+        ("masses", 1, (engine, "_PRUNE_BELOW", 0.0), 0.9),
+        ("flows", 5, (engine, "FoundScores", scores_of_all), 0.95),
+        ("scores", 5, (swept, "NEGLIGIBLE", 0.0), 0.7),
     ],
 )
 def test_what_is_left_out_as_it_is_small(what, count, patch, bar):
@@ -89,7 +89,7 @@ def test_what_is_left_out_as_it_is_small(what, count, patch, bar):
     assert ours() == pytest.approx(all_looked_at(), rel=1e-9)
     times = compare(all_looked_at, ours, rounds=8, repeats=(2, 2))
     title = f"chunk F1, 23 tags, {count} x n = 80: small {what} looked at | left out"
-    assert record(title, *times, at_most=1 / bar)
+    assert record(title, *times, at_most=bar)
 
 
 @pytest.mark.parametrize("scale", [1, 3, 6])
