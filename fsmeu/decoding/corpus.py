@@ -117,7 +117,7 @@ def decode_corpus(
         decision = _by_lanes(corpus, threads)
         if decision is None:
             return _by_totals(corpus, sign, float(gap), stop)
-        is_short = corpus.n < corpora.FEW_COUNTED
+        is_short = corpus.n < limits.FEW_COUNTED
         if is_short and not decision.exact and decision.gap > gap:
             with suppress(SizeLimitError):
                 other = _by_totals(corpus, sign, float(gap), stop)

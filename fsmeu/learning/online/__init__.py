@@ -217,7 +217,7 @@ class OnlineClassifier(base.LogisticClassifier):
         mean = mean if isinstance(mean, str) else str(check_bool(where, "average", mean))
         means = MEANS[one_of(where, "average", mean, MEANS)]
         if features >= limits.ONLINE_WEIGHTS:
-            limit = f"{limits.ONLINE_WEIGHTS:,} weights (fsmeu.learning.online.ONLINE_WEIGHTS)"
+            limit = f"{limits.ONLINE_WEIGHTS:,} weights (fsmeu.learning.limits.ONLINE_WEIGHTS)"
             must = f"there may be at most {limit}"
             raise SizeLimitError(where, must, given=f"{features + 1:,}")
         self.weights_: Floats = np.zeros((1, features + 1))
