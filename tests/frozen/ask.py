@@ -59,7 +59,7 @@ def ask(problem, seconds, lowered=False):
     """The answer to a problem, and what it was asked with (None where that was refused)."""
     asked, begin = None, time.process_time()
     try:
-        with at_most(seconds), limits(lowered), warnings.catch_warnings():
+        with at_most(seconds), thresholds(lowered), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             asked = Asked(problem)
             begin = time.process_time()
@@ -116,7 +116,7 @@ class Asked:
         return {"answers": [self._decided(one, one.labels) for one in found]}
 
     def _decode_corpus(self):
-        found = fsmeu.decode_corpus(self.loss, self.models, constraint=self.constraint, seconds=1)
+        found = fsmeu.decode_corpus(self.loss, self.models, constraint=self.constraint)
         return {"answers": [self._decided(found, *found.labels)]}
 
     def _expect_corpus(self):

@@ -51,12 +51,13 @@ ANSWERED = ("answers", "numbers")
 def asked_twice(problem, seconds, lowered=False):
     """What ``ask`` answers; where it is late, once more: the first may have compiled a loop."""
     record, asked = ask(problem, seconds, lowered)
-    return ask(problem, seconds, lowered) if "late" in record else (record, asked)
+    again = "late" in record and not lowered
+    return ask(problem, seconds) if again else (record, asked)
 
 
-def frozen_line(number):
-    """The line of a problem for the file; of its first attempt that is answered, if one is."""
-    for attempt in range(ATTEMPTS):
+def frozen_line(number, first=0):
+    """The line of a problem for the file; of the first attempt that is answered, from this one."""
+    for attempt in range(first, ATTEMPTS):
         problem = draw(number, attempt)
         last = attempt + 1 == ATTEMPTS
         record, _ = asked_twice(problem, SECONDS if last else SHORT_OF_TIME)
@@ -68,7 +69,12 @@ def frozen_line(number):
             break
         if "refused" in record and may_refuse:
             break
-    head = {"number": number, "attempt": attempt, "question": problem.question}
+    return headed_line(problem, record)
+
+
+def headed_line(problem, record):
+    """The line of a problem: what it is, and the record of its answer."""
+    head = {"number": problem.number, "attempt": problem.attempt, "question": problem.question}
     return {**head, "loss": problem.loss.stored(), "fingerprint": problem.fingerprint, **record}
 
 
@@ -85,10 +91,10 @@ def compared_line(line, lowered=False):
         return record, [Finding("not compared", "labels are not valued in time")]
 
 
-def write_batch(numbers, key, first, end):
-    """Yields the line of each of these problems."""
+def write_batch(numbers, attempt, first, end):
+    """Yields the line of each of these problems, the first of them drawn at this attempt."""
     for k in range(first, end):
-        yield frozen_line(numbers[k])
+        yield frozen_line(numbers[k], attempt if k == first else 0)
 
 
 def compare_batch(lines, lowered, key, first, end):
@@ -150,17 +156,28 @@ def compare_all(lines, jobs=1, lowered=False, tell=lambda report: None):
 
 
 def write_all(numbers, jobs, tell):
-    """Lines by number of these problems."""
+    """Lines by number of these problems; what ends its process is drawn shorter."""
     lines = {}
-    for k, result in in_processes(partial(write_batch, numbers), len(numbers), jobs):
-        if isinstance(result, str):
-            problem = draw(numbers[k])
-            result = {"number": numbers[k], "attempt": 0, "question": problem.question}
-            result |= {"loss": problem.loss.stored(), "fingerprint": problem.fingerprint}
-            result |= {"crashed": "process", "says": result, "seconds": 0.0}
-        lines[numbers[k]] = result
-        tell(lines)
+    todo = [(0, k, min(k + BATCH, len(numbers))) for k in range(0, len(numbers), BATCH)]
+    for attempt in range(1, ATTEMPTS + 1):
+        ended = []
+        results = run_batches(partial(write_batch, numbers), todo, jobs, SILENCE, MEMORY)
+        for _, k, result in results:
+            if not isinstance(result, str):
+                lines[numbers[k]] = result
+            elif attempt < ATTEMPTS:
+                ended.append((attempt, k, k + 1))
+            else:
+                lines[numbers[k]] = ended_line(numbers[k], f"the process {result}")
+            tell(lines)
+        todo = ended
     return lines
+
+
+def ended_line(number, text):
+    """The line of a problem each of whose attempts ended its process."""
+    crash = {"crashed": "process", "says": text, "seconds": 0.0}
+    return headed_line(draw(number, ATTEMPTS - 1), crash)
 
 
 # -- what is shown --------------------------------------------------------------------------------
