@@ -139,3 +139,70 @@ def test_packages_are_attributes_in_a_fresh_process():
     text = "import fsmeu; print(fsmeu.searn.CostOracle.__name__, fsmeu.learning.load.__name__)"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("CostOracle load\n", "")
+
+
+# What tests import from the packages of the core: the rest is asked through the public interface,
+# so that a test survives another design behind it.
+CORE = ("fsmeu.trellis", "fsmeu.expectation", "fsmeu.decoding")
+OF_THE_CORE = {
+    # names that methods and engines are asked by, and how they refuse
+    "decoding.choice.METHODS",
+    "decoding.choice.EXACT",
+    "decoding.explicit.EXPLICIT",
+    "decoding.problem.RefusalError",
+    "decoding.decision.PRECISION",
+    "expectation.expect.ENGINES",
+    # what commands, learning and pictures ask beside the public interface
+    "decoding.consensus.decide_samples",
+    "decoding.explicit.searched_machine",
+    "decoding.explicit_lists.hypotheses_composition",
+    "expectation.expect.value_and_gradient",
+    "expectation.expect.value_and_gradient_many",
+    # rules and bounds whose mathematics is checked by itself
+    "trellis.rules",
+    "trellis.value_roundings",
+    "trellis.independent",
+    "trellis.independent_search",
+    "trellis.count_tables",
+    "trellis.ranked_kernels",
+    "trellis.chains",
+    "trellis.chain_shares",
+    "decoding.problem.UNSEEN",
+    "decoding.other_totals",
+    "expectation.totals",
+    "decoding.ranking",
+    # sums over lanes and by prices
+    "trellis.lanes",
+    "trellis.four_lanes",
+    "trellis.trellis_cache.split_trellis_of",
+    "decoding.lanes.best_by_lanes",
+    "decoding.prices",
+    "decoding.swept",
+    # loops, that they are compiled, and that plain Python gives the same bits
+    "trellis.kernels",
+    "trellis.lane_rows",
+    "trellis.sum_kernels.mass_batch",
+    "trellis.walk_kernels.push",
+    "trellis.engine",
+    "trellis.layer_step",
+    "trellis.walk",
+    "decoding.hulls",
+}
+
+
+def core_imports(path):
+    """What a test imports from the core, as ``trellis.rules.rule_for``."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(CORE):
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}".removeprefix("fsmeu.")
+
+
+def test_tests_ask_the_core_through_the_public_interface():
+    paths = [path for path in (ROOT / "tests").rglob("*.py") if "benchmarks" not in path.parts]
+    used = {name: path.name for path in paths for name in core_imports(path)}
+    listed = {name: {name, name.rpartition(".")[0]} & OF_THE_CORE for name in used}
+    assert {name: used[name] for name in used if not listed[name]} == {}
+    assert set().union(*listed.values()) == OF_THE_CORE  # what is listed is used
+    patched = re.compile(r"setattr\(.fsmeu\.(trellis|expectation|decoding)")
+    assert [path.name for path in paths if patched.search(path.read_text())] == []

@@ -1,7 +1,6 @@
 """Decisions for a corpus, against all hypotheses of a few short sentences."""
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, product
 
@@ -11,10 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.decoding import corpus as decisions
-from fsmeu.decoding import count_search, hulls
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
-from fsmeu.expectation import corpus as corpora
 from fsmeu.losses.language.read import read
 from tests import brute_force, shelf
 from tests import corpora_by_listing as listing
@@ -211,19 +207,17 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
     assert all(float(low) <= float(high) for low, high in sides)
 
 
-@pytest.mark.parametrize(
-    ("limits", "name", "value"), [(count_search, "MOST_TRIES", 1), (hulls, "EXACT_SUMS", 0)]
-)
+@pytest.mark.parametrize(("name", "value"), [("MOST_TRIES", 1), ("EXACT_SUMS", 0)])
 @pytest.mark.thirds
-def test_totals_are_tried_for_as_long_as_it_takes(limits, name, value, monkeypatch):
+def test_totals_are_tried_for_as_long_as_it_takes(name, value, lowered):
     """The limit on tries is that of long sequences; where sums are not exact, a gap is told."""
-    monkeypatch.setattr(limits, name, value)
+    lowered(**{name: value})
     tried = []
     for seed in range(5):
         loss, meaning, models, listed = corpus("chunk_fscore", "field", seed + 40)
         found = fsmeu.decode_corpus(loss, models)
         check(found, loss, meaning, listed)
-        assert found.exact or limits is hulls
+        assert found.exact or name == "EXACT_SUMS"
         tried.append(found.candidates)
     assert max(tried) > 1
 
@@ -306,18 +300,6 @@ def test_too_many_scores_are_refused(lowered):
         fsmeu.decode_corpus(fsmeu.load("hamming", labels=[0, 1]), [[0.5] * 4])
 
 
-def test_changes_that_the_constraint_does_not_allow_are_a_scale_too():
-    loss = fsmeu.load("chunk_fscore", labels=["O", "B-X", "I-X"])
-    random = np.random.default_rng(3)
-    scores = [random.normal(size=(4, 3)) for _ in range(3)]
-    models = [fsmeu.models.from_potentials(one, one[:3], loss.labels) for one in scores]
-    free = corpora.corpus_of(loss, models, "decode_corpus")
-    zs = [np.zeros(4, np.int64)] * 3
-    value = corpora.linear_expectation(free, zs).value
-    limited = replace(free, constraint="O O O O")
-    assert decisions._step(limited, zs, value) == decisions._step(free, zs, value) > 0
-
-
 # -- large corpora by lanes, beside the search over windows of counts -----------------------------
 
 WIDE = ["O", "B-X", "I-X", "B-Y", "I-Y"]
@@ -333,7 +315,7 @@ def sentences(seed, count, scale):
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0])
-def test_as_by_windows(scale, monkeypatch):
+def test_as_by_windows(scale, lowered):
     """The same decision; the bounds of either hold the value of the other."""
     loss, models = fsmeu.load("chunk_fscore", empty=0), list(sentences(4, 150, scale))
     told = []
@@ -341,7 +323,7 @@ def test_as_by_windows(scale, monkeypatch):
     between = f"the best is between {found.lower:.6f} and {found.upper:.6f}"
     assert told == [(1.0, between)]
     value = fsmeu.expect_corpus(loss, found.labels, models)
-    monkeypatch.setattr(decisions, "best_by_lanes", lambda *_: None)
+    lowered(MOST_SCORES=0)
     wanted = fsmeu.decode_corpus(loss, models)
     assert found.exact
     assert found.labels == wanted.labels
@@ -355,7 +337,7 @@ def test_as_by_windows(scale, monkeypatch):
 
 @pytest.mark.parametrize(("name", "count"), [("fscore", 10), ("fscore", 200), ("recall", 100)])
 @pytest.mark.thirds
-def test_rare_chunks_of_confident_taggers_are_proven(name, count, monkeypatch):
+def test_rare_chunks_of_confident_taggers_are_proven(name, count, lowered):
     """Roundings are parts of the chunks that are expected, of which there are fewer than 0.01."""
     loss = fsmeu.load(f"chunk_{name}", types=["X", "Y"], empty=0)
     random = np.random.default_rng(count)
@@ -370,7 +352,7 @@ def test_rare_chunks_of_confident_taggers_are_proven(name, count, monkeypatch):
     value = fsmeu.expect_corpus(loss, found.labels, models)
     assert value.lower <= found.upper
     assert found.lower <= value.upper
-    monkeypatch.setattr(decisions, "best_by_lanes", lambda *_: None)
+    lowered(MOST_SCORES=0)
     wanted = fsmeu.decode_corpus(loss, models)
     assert wanted.lower <= found.upper
     assert found.lower <= wanted.upper

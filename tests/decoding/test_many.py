@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.problem import Problem
-from fsmeu.decoding.split import split_answers
 from fsmeu.models import Independent
 from tests.decoding.listing import random_model, shelf_listing
 from tests.expectation.test_many import some_pairs
@@ -56,20 +54,6 @@ def test_search_is_no_worse_than_its_starts(name):
         for i in range(n):
             near = [1 - a if j == i else a for j, a in enumerate(found.labels)]
             assert own >= listing.worth(near, case.distribution) - 1e-11
-
-
-def test_worths_that_no_double_holds_are_told_of_their_own_model():
-    """10 * 1e308 * p is more than the greatest double for one of three models."""
-    body = "count c by 10 when z == 4 and y == 4\nvalue c * 1e308"
-    loss = fsmeu.loads(f"utility f\nlabels 0 1 2 3 4\n{body}")
-    chances = (0.01, 0.9, 0.05)
-    rows = [[[(1 - p) / 4] * 4 + [p]] * 2 for p in chances]
-    first, second, third = split_answers([Problem(loss, Independent(row)) for row in rows])
-    assert second == "expected gains overflow doubles"
-    for found, p in ((first, 0.01), (third, 0.05)):
-        assert found.exact
-        assert found.indices.tolist() == [4, 4]
-        assert found.value == pytest.approx(20 * p * 1e308, rel=1e-12)
 
 
 def test_models_of_one_kind_whose_rows_round_otherwise():

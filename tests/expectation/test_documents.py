@@ -9,10 +9,6 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu import limits
-from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation import documents
-from fsmeu.expectation.corpus import corpus_of, linear_expectation
-from fsmeu.expectation.query import query_of
 from fsmeu.models import Markov, Mixture, NBest, from_potentials
 from tests.decoding.test_documents import KIN, kin
 from tests.support.chunk_sums import (
@@ -273,22 +269,6 @@ def check_corpus(seed, count, scale, options):
     return loss, models, likely
 
 
-@pytest.mark.parametrize("options", [{}, {"beta": 2, "empty": 0}])
-@pytest.mark.parametrize("scale", [0.5, 1.0, 3.0])
-@pytest.mark.nightly
-def test_corpora_in_quadruple_precision(scale, options):
-    """Lanes and windows of counts have bounds that meet."""
-    loss, models, zs = check_corpus(3, 200, scale, options)
-    corpus = corpus_of(loss, models, "expect_corpus", zs)
-    indices = [np.array([TAGS.index(tag) for tag in z]) for z in zs]
-    wanted = linear_expectation(corpus, indices)
-    found = corpora.lane_expectation(corpus, indices)
-    assert found is not None
-    assert found.value == pytest.approx(wanted.value, rel=1e-11)
-    assert found.lower <= wanted.upper
-    assert wanted.lower <= found.upper
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("scale", [0.5, 3.0])
 def test_two_thousand_sentences_in_quadruple_precision(scale):
@@ -313,14 +293,13 @@ def test_items_that_count_for_very_much(lowered):
     assert fsmeu.expect(loss, z, model).value == pytest.approx(true, rel=1e-12)
 
 
-@pytest.mark.parametrize(("name", "long"), [("chunk_fscore", False), ("chunk_fscore_iob1", True)])
-def test_lanes_serve_where_sweeps_by_counts_are_slow(name, long, lowered):
-    """Steps of IOB1 read two tags, so that sweeps are slow for few tokens, and agree with lanes."""
+@pytest.mark.parametrize("name", ["chunk_fscore", "chunk_fscore_iob1"])
+def test_lanes_serve_where_sweeps_by_counts_are_slow(name, lowered):
+    """Steps of IOB1 read two tags, so that sweeps are slow for few tokens; both agree."""
     loss = fsmeu.load(name, types=[f"T{k}" for k in range(8)])
     random = np.random.default_rng(8)
     model = from_potentials(*potentials(random, 70, 1.0, loss.labels), loss.labels)
     z = drawn(random, 70, loss.labels)
-    assert documents.is_document(query_of(loss, z, model, "expect")) is long
     values = []
     for sums in (1, NEVER):
         lowered(SWEEP_WORK=sums)

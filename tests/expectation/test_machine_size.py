@@ -54,13 +54,13 @@ def test_alternating_hypothesis_is_the_worst(n):
 TYPES = [f"T{k}" for k in range(149)]
 
 
-def test_a_space_of_many_steps_is_walked_as_it_is_reached(monkeypatch):
+def test_a_space_of_many_steps_is_walked_as_it_is_reached(monkeypatch, lowered):
     """400,000 contents of the registers times 121 labels are never stepped from at once.
 
     How long it would take is seen after a few positions.
     """
     cells, loss = watched_cells(monkeypatch), fsmeu.load("chunk_fscore", types=TYPES[:60])
-    monkeypatch.setattr("fsmeu.expectation.expect.is_document", lambda query: False)
+    lowered(DOCUMENT_WORK=10**9, SWEEP_WORK=10**12)  # it is no document
     model = Independent(np.full((80, 121), 1 / 121), loss.labels)
     view = loss.view(80, np.zeros(80, np.int64), weights=True)
     assert view.space is not None

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.expectation.result import Expectation
 from fsmeu.searn import CostOracle, CostOracles
 from tests.label_models import plain_model
 
@@ -30,7 +29,7 @@ def bits(answer):
         return [bits(part) for part in answer]
     if isinstance(answer, np.ndarray):
         return answer.shape, str(answer.dtype), answer.tobytes()
-    if isinstance(answer, Expectation):
+    if isinstance(answer, fsmeu.Expectation):
         return bits((answer.value, answer.lower, answer.upper, answer.kept))
     if isinstance(answer, float):
         return answer.hex()

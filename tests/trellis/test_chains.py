@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu import limits
-from fsmeu.decoding import chain_ratios
 from fsmeu.models.chains import binary_chain
 from fsmeu.trellis import chain_shares, chains
 from fsmeu.trellis.rules import rule_for
@@ -316,42 +315,6 @@ def test_numbers_of_ones_far_from_the_best_are_excluded(name, kind):
         z = np.zeros(n, int)
         z[order[:k]] = 1
         assert sign * fsmeu.expect(loss, z, model).value <= sign * own.value + 1e-15
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), [("fscore", "rare runs"), ("kappa", "sticky"), ("g_tp_pr", "rare runs")]
-)
-def test_wide_rules_serve_the_denominators_that_they_were_made_for(name, kind, monkeypatch):
-    made = {}
-    served = []
-
-    def recorded(low, high, *more):
-        rule = rule_for(low, high, *more)
-        made[id(rule)] = (rule, low, high)
-        return rule
-
-    def by_count(search, segment, shares, first, caps):
-        found = original(search, segment, shares, first, caps)
-        served.append((found, search.coarse, segment, shares.rule))
-        return found
-
-    original = chain_ratios._Search._by_count
-    monkeypatch.setattr(chain_ratios, "rule_for", recorded)
-    monkeypatch.setattr(chain_ratios._Search, "_by_count", by_count)
-    up, stay, n = WIDE[kind]
-    assert fsmeu.decode(loaded(name), two(up, stay, n, 0.1), method="chain_ratios").exact
-    wide = 0
-    for search, coarse, segment, rule in served:
-        if rule.is_one_sided or segment.label < 0:
-            continue
-        wide += 1
-        _, low, high = made[id(rule)]
-        known = np.intersect1d(np.arange(search.low, search.high + 1), segment.numbers)
-        assert low <= (coarse.least[known] / segment.scale[known]).min()
-        assert high >= (coarse.greatest[known] / segment.scale[known]).max()
-        assert search.low <= min(search.tried)
-        assert search.high >= max(search.tried)
-    assert wide > 0
 
 
 def test_long_chains_are_decided_by_generating_functions():

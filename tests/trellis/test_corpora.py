@@ -10,9 +10,8 @@ from seqeval.metrics.sequence_labeling import get_entities
 
 import fsmeu
 from fsmeu.expectation.expect import value_and_gradient, value_and_gradient_many
-from fsmeu.expectation.query import allowed_layers
 from fsmeu.fst.tags import bio
-from fsmeu.models import Mixture, NBest, from_potentials
+from fsmeu.models import from_potentials
 from fsmeu.trellis.trellis_cache import split_trellis_of
 from tests.decoding.listing import make_listing
 from tests.label_models import by_name, plain_model
@@ -73,34 +72,6 @@ def test_decisions_of_a_ragged_corpus(name, kind, rule):
         assert found.value == pytest.approx(alone.value, rel=1e-12, abs=1e-14)
         again = fsmeu.expect(LOSSES[name](), found.labels, model, engine="openfst").value
         assert again == pytest.approx(found.value, rel=1e-12, abs=1e-14)
-
-
-def test_steps_that_do_not_look_at_the_length_are_found_once():
-    loss, reads_n = LOSSES["chunk_fscore"](), LOSSES["reads_n"]()
-    models = dict(zip(LENGTHS, corpus(1)[1], strict=True))
-    assert split_trellis_of(loss, models[2]) is split_trellis_of(loss, models[3])
-    assert split_trellis_of(loss, models[3]).n > 3
-    assert [split_trellis_of(reads_n, models[n]).n for n in (2, 3)] == [2, 3]
-    softmax = fsmeu.models.Independent(np.full((3, 5), 0.2), TAGS)
-    assert (
-        len(split_trellis_of(loss, softmax).y_tables.member) == 3
-    )  # O and each type, whatever their ages
-
-
-def test_models_with_the_same_arcs_share_a_structure():
-    loss = LOSSES["chunk_fscore"]()
-    fields = [from_potentials(x, COSTS, TAGS) for x in (COSTS, [COSTS[0]] * 6)]
-    mixed = [split_trellis_of(loss, Mixture([field] * 2, [0.5, 0.5])) for field in fields]
-    limits = [allowed_layers(field, bio().over(field.alphabet)).layers for field in fields]
-    pairs = [
-        map(split_trellis_of, [loss] * 2, fields, limits),
-        map(split_trellis_of, [loss] * 2, fields),
-    ]
-    lists = [split_trellis_of(loss, NBest([TAGS, TAGS[::-1]], [1, w])) for w in (1, 3)]
-    assert len({id(one) for two in (mixed, lists, *pairs) for one in two}) == 4
-    many = [Mixture([fields[0]] * 2, [0.5, 0.5]) for _ in range(3)]
-    fsmeu.decode_many(loss, many)
-    assert sum("_layered" in vars(one) for one in many) == 1  # those of a corpus do not keep them
 
 
 def test_a_step_that_is_undefined_at_a_later_position_is_not_asked_for():

@@ -9,8 +9,6 @@ import pytest
 
 import fsmeu
 from fsmeu import limits
-from fsmeu.decoding.candidates import Changes
-from fsmeu.decoding.problem import Problem
 from fsmeu.models import Bernoulli, Markov, from_potentials
 from fsmeu.trellis import kernels
 from fsmeu.trellis.walk_kernels import push
@@ -124,7 +122,6 @@ def walked_answers(seed):
     yield fsmeu.expect(loss, tags, chain).value
     yield fsmeu.gradient(loss, tags, chain)
     yield fsmeu.expect(fsmeu.load("windowdiff", k=7), z, model).value
-    yield Changes(Problem(loss, chain)).values(np.arange(5))
 
 
 def flat(found):
