@@ -21,9 +21,9 @@ in doubt, and those whose rows do not tell their share. Known and DTA are not ca
     ./run python experiments/prevalence.py [--seeds 20] [--train 2000] [--test 5000]
         [--tasks made ijcnn1] [--classifiers logistic boosting forest bayes] [--quick]
 
-takes 20 minutes of one processor. ``made`` is ``make_classification`` of scikit-learn; the task of ijcnn1
-(``fetch.py ijcnn1``) is left out where its data are not. ``--quick`` takes ``made``, the logistic
-classifier and two seeds alone.
+takes 20 minutes of one processor. ``made`` is ``make_classification`` of scikit-learn; the task of
+ijcnn1 (``fetch.py ijcnn1``) is left out where its data are not. ``--quick`` takes ``made``, the
+logistic classifier and two seeds alone.
 """
 
 from __future__ import annotations
