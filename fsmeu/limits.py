@@ -225,8 +225,9 @@ def lowered(*sets: Mapping[str, Any], **values: Any) -> Iterator[None]:
 
     For tests: thresholds are the process's, and other threads see them, too.
 
-    >>> with lowered(LONG_CHAIN=2):
-    ...     print(LONG_CHAIN)
+    >>> from fsmeu import limits
+    >>> with limits.lowered(LONG_CHAIN=2):
+    ...     print(limits.LONG_CHAIN)
     2
     """
     here = globals()

@@ -209,7 +209,7 @@ train t.csv -o m.skops
   --set loss__beta=2 => is given by LOSS
   --set random_state=x => --set: random_state must be a whole number | Got x
   -p bta=2 => 'beta'
-  -p beta=two => --param beta | number
+  -p beta=two => parameter beta | number
   -c MaxExpectedFClassifier -p beta=2 => it takes no loss | --list
   --set estimator=Logistic => 'LogisticRegression'
   --set estimator__C=2 => estimator=LogisticRegression

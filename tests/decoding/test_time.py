@@ -117,15 +117,6 @@ def test_counting_tries_the_ends_that_there_is_time_for(ticks, lowered):
     assert 20 < int(tried[1]) < 40
 
 
-def test_the_time_of_a_search_is_what_exact_methods_left(ticks, monkeypatch):
-    """Structures are built first, and take all of it."""
-    monkeypatch.setenv("FSMEU_MAX_STATES", "40")
-    loss = fsmeu.load("chunk_fscore_iob1")
-    model = fsmeu.models.from_potentials(np.zeros((9, 3)), np.eye(3), ["O", "I-A", "B-A"])
-    found = fsmeu.decode(loss, model, seconds=1)
-    assert "the 1 seconds were over" in found.why
-
-
 def test_a_sweep_is_not_made_where_its_bounds_could_not_be_narrower():
     """The bound by rules is narrower here than that of any sweep over 20,000 labels."""
     n = 20_000
