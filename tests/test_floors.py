@@ -134,6 +134,7 @@ def test_faults_are_found(module, source, fault):
     assert violations(module, source) == [fault]
 
 
+@pytest.mark.nightly
 def test_packages_are_attributes_in_a_fresh_process():
     """As the README writes them: nothing but fsmeu is imported by hand."""
     text = "import fsmeu; print(fsmeu.searn.CostOracle.__name__, fsmeu.learning.load.__name__)"

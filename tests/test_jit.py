@@ -297,6 +297,7 @@ def beside_sources():
     return [*(ROOT / "fsmeu").rglob("*.nbi"), *(ROOT / "fsmeu").rglob("*.nbc")]
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="a home that cannot be written is needed")
 def test_nothing_is_written_beside_sources_where_a_home_cannot_be_written(tmp_path):
     found, said = answers(HOME="/proc", TMPDIR=str(tmp_path))
@@ -347,6 +348,7 @@ print(jit.jit_helper(twice)(21))
 """
 
 
+@pytest.mark.nightly
 def test_an_interruption_leaves_numba_whole():
     """Half of an import, which later calls would meet, is not left."""
     run = subprocess.run(
@@ -369,6 +371,7 @@ print(numba.njit(lambda a: a @ a)(np.full((2, 2), 3.0)).sum())
 """
 
 
+@pytest.mark.nightly
 def test_linear_algebra_is_loaded_by_those_that_use_it():
     """A decision does not wait for SciPy's; a caller's own loops find it."""
     run = subprocess.run(

@@ -64,6 +64,7 @@ def test_all_names_are_there():
     assert set(fsmeu.__all__) <= set(dir(fsmeu))
 
 
+@pytest.mark.nightly
 def test_the_file_of_a_user_is_typed(tmp_path):
     names = (f"_{k} = fsmeu.{name}" for k, name in enumerate(fsmeu.__all__))
     path = tmp_path / "user.py"

@@ -123,6 +123,7 @@ def test_labels_may_be_given_to_examples(check):
         assert [example["value"] for example in check(text, *options).json["examples"]] == values
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", every_third(library()))
 def test_reports_fit_into_80_columns(fsmeu, name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")

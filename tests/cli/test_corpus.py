@@ -97,6 +97,7 @@ def test_resumed_wherever_it_was_cut(fsmeu, corpus, tmp_path, small_blocks, comm
         assert results(out) == once
 
 
+@pytest.mark.nightly
 def test_killed_and_resumed(fsmeu, tmp_path):
     """SIGKILL while the run waits for more of the corpus, which comes through a pipe."""
     rng, out = np.random.default_rng(8), tmp_path / "out.jsonl"

@@ -54,6 +54,7 @@ def test_examples_run_in_an_empty_folder(fsmeu, tmp_path, monkeypatch, command):
     assert ran[-1].out or list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly
 def test_an_example_runs_in_a_shell(tmp_path):
     """As the lines of the help are typed: a pipe into the command of these sources."""
     command = tmp_path / "fsmeu"

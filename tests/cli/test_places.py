@@ -53,6 +53,7 @@ def test_folders_that_are_not_there_are_not_made(fsmeu, material, line):
     assert set(material.rglob("*")) == before
 
 
+@pytest.mark.nightly
 def test_the_package_is_run_as_the_command(tmp_path):
     module = [sys.executable, "-m", "fsmeu"]
     command = [sys.executable, "-m", "fsmeu.cli.main"]
@@ -91,6 +92,7 @@ def interrupted(output, *words):
     return told.decode()
 
 
+@pytest.mark.nightly
 def test_an_interrupted_corpus_says_how_to_go_on(fsmeu, tmp_path):
     out = tmp_path / "out.jsonl"
     told = interrupted(out, "decode", "fscore", "--corpus", "-", "-o", str(out))

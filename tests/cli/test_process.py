@@ -30,6 +30,7 @@ def shell(command, *args, **environment):
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("command", "words", "code", "said"),
     [
@@ -74,6 +75,7 @@ def test_an_interruption_is_quiet():
     assert (process.returncode, out, err) == (INTERRUPTED, b"", b"")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("command", "environment", "code", "there", "not_there"),
     [
@@ -108,6 +110,7 @@ def without_pynini(*args):
     return subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("args", [("expect", "fscore", "1", "--probs", "0.5"), ("demo",)])
 def test_pynini_is_not_needed(args):
     told = without_pynini(*args)
@@ -204,6 +207,7 @@ def test_cards_are_visible(place):
             assert RAW.search(text) is None, repr(text)
 
 
+@pytest.mark.nightly
 def test_terminals_show_escapes_and_pipes_carry_what_is_there(fsmeu, place):
     words = ["decode", "any.loss", "-m", "m.json"]
     assert fsmeu("losses", "spoken.loss").out == SPOKEN

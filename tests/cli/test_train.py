@@ -353,6 +353,7 @@ def test_predict_without_tags(fsmeu, folder):
     assert [len(one) for one in told["tags"]] == [2, 1]
 
 
+@pytest.mark.nightly
 def test_predict_in_a_process_of_its_own(folder):
     """Nothing but the file says that it holds a tagger."""
     command = [*PROGRAM, "predict", str(folder / "m.skops"), "-"]

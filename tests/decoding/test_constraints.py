@@ -275,6 +275,7 @@ def well_formed(z):
     ]
 
 
+@pytest.mark.nightly
 def test_a_constraint_to_well_formed_tags_costs_no_chunks():
     """An I that opens a chunk may be written B: the score of chunks is that of well-formed tags."""
     loss = fsmeu.load("chunk_fscore", types=["NP", "VP"])

@@ -54,6 +54,7 @@ def test_alternating_hypothesis_is_the_worst(n):
 TYPES = [f"T{k}" for k in range(149)]
 
 
+@pytest.mark.nightly
 def test_a_space_of_many_steps_is_walked_as_it_is_reached(monkeypatch, lowered):
     """400,000 contents of the registers times 121 labels are never stepped from at once.
 
@@ -70,6 +71,7 @@ def test_a_space_of_many_steps_is_walked_as_it_is_reached(monkeypatch, lowered):
     assert 0 < max(cells) < 2_000_000
 
 
+@pytest.mark.nightly
 def test_the_spread_of_a_gradient_is_seen_before(monkeypatch):
     watched_cells(monkeypatch)
     monkeypatch.setenv("FSMEU_MAX_STATES", "20000")

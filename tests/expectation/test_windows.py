@@ -135,9 +135,9 @@ def all_queries(loss):
 
 
 @pytest.mark.parametrize(("words", "text"), by_message(FAULTS, {"": "loss f labels 0 1 "}))
-def test_faults_of_a_file_are_seen_by_every_query(words, text, monkeypatch):
+def test_faults_of_a_file_are_seen_by_every_query(words, text, lowered):
     """Values outside the range are not seen by what does not compute values."""
-    monkeypatch.undo()
+    lowered(MUCH_TO_REMEMBER=64)
     valueless = ("gradient, auto", "compile_summed") if "range" in text else ()
     for name, ask in all_queries(fsmeu.loads(text)):
         if name not in valueless:

@@ -201,6 +201,7 @@ def test_servers(load, server, tmp_path):
     assert gzip.decompress(path.read_bytes()) == BODY
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -132,6 +132,7 @@ def baselines(load):
     return load("liu2018_baselines")
 
 
+@pytest.mark.nightly
 def test_stamp_alternates(baselines):
     rows, labels = data()
     wanted, levels = stamp(rows, labels.tolist(), 0.5, 30)

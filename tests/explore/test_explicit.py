@@ -69,6 +69,7 @@ def test_every_engine_and_model(name):
         explicit.decide(case, f'"{labels[0]}" .*', first)
 
 
+@pytest.mark.nightly
 def test_random_losses(rounds):
     cases = len(rounds(90, 20))
     report = run.explore(7, cases, None, jobs=1, only=("explicit",))

@@ -20,6 +20,7 @@ from tests.support.missing import openfst
 SEED = 20
 
 
+@pytest.mark.nightly
 @pytest.mark.thirds
 @pytest.mark.parametrize("seed", range(SEED, SEED + 12))
 def test_fixed_cases_pass(seed, rounds):

@@ -24,6 +24,7 @@ def test_every_reader_takes_its_good_files(files, tmp_path):
     run.read_good(files, tmp_path)
 
 
+@pytest.mark.nightly
 def test_a_few_inputs_of_every_reader(files):
     quick = [reader for reader in READERS if reader != "check"]
     tallies = run.fuzz(quick, 4, 40, 2, files)
@@ -59,6 +60,7 @@ def faulty(path):
         raise InputError("reader", "refused")
 
 
+@pytest.mark.nightly
 def test_planted_faults_are_found_and_kept(monkeypatch, tmp_path):
     monkeypatch.setitem(READERS, "faulty", faulty)
     monkeypatch.setattr(run, "SECONDS", 0.1)

@@ -61,6 +61,7 @@ WRAPPED = {
 }
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("wrapped", WRAPPED)
 @pytest.mark.parametrize("kind", OUTER)
 @pytest.mark.parametrize("names", CLASSES, ids=str)

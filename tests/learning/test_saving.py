@@ -450,6 +450,7 @@ def trained(kind):
     return ColumnTagger(searn=few(kind), bits=8).fit(ROWS, TAGS)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", ["field", "joint", *SPACES[:2]])
 def test_arrays_that_do_not_fit_together_are_refused(tmp_path, kind):
     """Else predictions read beyond the end of the weights, or stretch one weight to all labels."""
@@ -469,6 +470,7 @@ def test_arrays_that_do_not_fit_together_are_refused(tmp_path, kind):
     assert tried > 10
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(
     ("kind", "name", "change"),
     [

@@ -68,6 +68,7 @@ def test_shares_are_found_by_calibration(name):
         assert told(lambda rows=rows: made.predict(rows)) == []
 
 
+@pytest.mark.nightly
 def test_calibration_makes_boosting_better():
     rows, truth = drawn(0.3)
     scores = []
@@ -247,6 +248,7 @@ def test_weights_that_do_not_depend_on_the_class_are_not_told_of():
 # -- another loss after fit ------------------------------------------------------------------------
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", [DTAClassifier, ExampleWiseClassifier])
 def test_another_loss_is_heeded(kind, tmp_path):
     labels = np.array(["no", "yes"])[POSITIVE[TRAIN]]

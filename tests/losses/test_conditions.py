@@ -111,6 +111,7 @@ def test_oracles_of_guarded_amounts(text):
         assert oracle.costs(prefix) == pytest.approx(np.array(best) - min(best), abs=1e-9)
 
 
+@pytest.mark.nightly
 def test_an_amount_that_is_asked_for_and_has_no_value_is_refused():
     loss = loss_of('count c by w[old ly[0], y] when z == "A"  value c')
     for ask in (

@@ -44,6 +44,7 @@ def f1_values(n):
 KEEPER = fsmeu.function_loss(Keeper())
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(
     ("loss", "longest", "name", "count", "order"),
     [

@@ -37,6 +37,7 @@ def stop(shared, task):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.nightly
 def test_two_processes_decide_and_expect():
     """Models, vectors and losses written in Python travel; order and progress are kept."""
     models = [*some_models(40), [0.5, 0.75], Bernoulli([0.125])]

@@ -58,6 +58,7 @@ def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
     return linear.Entries(ends, numbers, values, begins, costs, targets, importance), rng, columns
 
 
+@pytest.mark.nightly
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_logistic_step_follows_the_slope(seed):

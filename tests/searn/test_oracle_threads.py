@@ -119,6 +119,7 @@ def test_an_exception_at_any_line_leaves_no_trace(kind):
         assert answers(loss, *truth) == [one for y in truth for one in truth[y]], place
 
 
+@pytest.mark.nightly
 @pytest.mark.thirds
 @pytest.mark.parametrize("kind", ["clocked", "states"])
 def test_another_thread_asks_at_any_line(kind):

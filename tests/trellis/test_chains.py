@@ -80,6 +80,7 @@ def exact(loss, z, model):
     return math.fsum(terms)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", LOSSES)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), kind=st.sampled_from(sorted(KINDS)), n=st.integers(4, 9))

@@ -72,6 +72,7 @@ def test_values_are_within_their_bounds_of_fractions(name, params, eighths):
     assert abs(found.value - wanted[k]) <= found.error + 1e-15 * sizes[k]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(("name", "params"), SERVED)
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 60))

@@ -126,6 +126,7 @@ def test_small_scores_are_left_out(how, least):
     assert found[kept] == pytest.approx(whole[kept], abs=least)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("cap", [None, 7])
 def test_masses_are_generating_functions(name, cap):

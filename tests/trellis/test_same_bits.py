@@ -142,6 +142,7 @@ def test_plain_and_compiled_have_the_same_bits(answers, seed):
         assert plain.tobytes() == compiled.tobytes()
 
 
+@pytest.mark.nightly
 def test_compiling_is_announced_and_what_it_gives_is_kept(tmp_path):
     """By one line of the first process, whatever it compiles; by none of the second."""
     script = """if True:

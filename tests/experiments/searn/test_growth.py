@@ -66,6 +66,7 @@ def finished(growth, state):
     return found
 
 
+@pytest.mark.nightly
 def test_figure_7():
     growth = grown.vine_growth(FIGURE_7, 5)
     assert grown.actions(growth, ()) == [2]  # ate

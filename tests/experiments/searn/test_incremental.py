@@ -69,6 +69,7 @@ def reference(rows, starts, labels, beam, history, orders):
     return {name: weights[name] - total[name] / steps for name in weights}
 
 
+@pytest.mark.nightly
 @settings(max_examples=15)
 @given(
     st.integers(0, 10**6),
