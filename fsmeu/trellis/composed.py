@@ -249,6 +249,8 @@ def quotient_of(composed: Composed, adds: Bools) -> Composed:
     by feature), and the acceptor's state at the end; those that are never expanded at the same kind
     of position are, too (Moore 1956).
     """
+    if not composed.kinds:
+        return composed
     none = int(composed.first_feature[-1])
     number = np.append(np.where(adds, np.arange(none), none), none)
     kind = np.repeat(np.arange(len(composed.kinds)), [arcs.shape[1] for arcs in composed.kinds])

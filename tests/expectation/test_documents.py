@@ -305,3 +305,17 @@ def test_lanes_serve_where_sweeps_by_counts_are_slow(name, lowered):
         lowered(SWEEP_WORK=sums)
         values.append(fsmeu.expect(loss, z, model).value)
     assert values[0] == pytest.approx(values[1], rel=1e-11)
+
+
+def test_an_empty_sentence_beside_a_long_one_changes_nothing(lowered):
+    """Ages of the long one stop at a cap, which a sentence without labels does not have."""
+    random = np.random.default_rng(0)
+    models = [from_potentials(*potentials(random, n, 1.0), TAGS) for n in (0, 8)]
+    z = ["B-A", "I-A", "O", "B-B", "O", "O", "B-A", "O"]
+    lowered(CAPPED_LENGTH=2, CAPS=(3,), FEW_COUNTED=0)
+    alone = fsmeu.expect_corpus(f1(), [z], models[1:]).value
+    assert fsmeu.expect_corpus(f1(), [[], z], models).value == pytest.approx(alone, rel=1e-12)
+    best = fsmeu.decode_corpus(f1(), models[1:])
+    both = fsmeu.decode_corpus(f1(), models)
+    assert both.labels == [[], *best.labels]
+    assert both.value == pytest.approx(best.value, rel=1e-12)
