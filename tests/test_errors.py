@@ -8,6 +8,7 @@ import pickle
 import pkgutil
 import re
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,14 @@ from fsmeu.cli.main import COMMANDS
 from fsmeu.cli.options import flat
 from fsmeu.corpora.records import LineError
 from fsmeu.errors import Argument, Excerpt, FsmeuError, InputError, LossFileError, wording
+from tests.support.sources import nodes
 
 PACKAGE = Path(fsmeu.__file__).parent
 SOURCES = sorted(p for p in PACKAGE.rglob("*.py") if "cli" not in p.relative_to(PACKAGE).parts)
 OPTION = re.compile(r"(?<!\w)--[a-z]")
 
 
+@cache
 def error_classes():
     """Every class of errors of the package, by name."""
     for module in pkgutil.walk_packages([str(PACKAGE)], "fsmeu."):
@@ -40,22 +43,22 @@ def error_classes():
     return {name: kind for name, kind in found.items() if kind.__module__.startswith("fsmeu.")}
 
 
-CLASSES = error_classes()
-
-
+@cache
 def constructions():
     """The calls in the library that make an error, with their file, line and class."""
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call):
-                name = ast.unparse(node.func).removeprefix("errors.")
-                if name in CLASSES:
-                    yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node, CLASSES[name]
+    classes = error_classes()
+    return [
+        (f"{path.relative_to(PACKAGE)}:{node.lineno}", node, classes[name])
+        for path in SOURCES
+        for node in nodes(path)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
+        if (name := node.func.id if isinstance(node.func, ast.Name) else node.func.attr) in classes
+    ]
 
 
 def test_errors_are_made_of_fields():
     """Each says where and what must hold; no error is one text, and none is composed before."""
-    made = list(constructions())
+    made = constructions()
     assert len(made) > 300
     for place, node, kind in made:
         signature = inspect.signature(kind)
@@ -70,8 +73,7 @@ def test_fields_do_not_say_what_another_field_says():
     """What was given stands in ``given``, and advice in ``remedy``, not at the end of ``must``."""
     said = [(place, node.args[1]) for place, node, _ in constructions() if len(node.args) > 1]
     for path in SOURCES:
-        nodes = ast.walk(ast.parse(path.read_text()))
-        assigned = (n for n in nodes if isinstance(n, ast.Assign))
+        assigned = (n for n in nodes(path) if isinstance(n, ast.Assign))
         musts = [n for n in assigned if ast.unparse(n.targets[0]) == "must"]
         said += [(f"{path.relative_to(PACKAGE)}:{n.lineno}", n.value) for n in musts]
     assert len(said) > 300
@@ -86,7 +88,7 @@ def test_the_library_names_no_option():
     texts = {
         f"{path.relative_to(PACKAGE)}:{node.lineno}": node.value
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert len(texts) > 1000

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.sources import nodes
+
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST_FILE = 500
 ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
@@ -51,10 +53,10 @@ def stage_of(module):
     return stages.index(name) if name in stages else len(stages)
 
 
-def imported_modules(tree, lazy):
+def imported_modules(path, lazy):
     """Every module that a source imports; if lazy, only those that loading it imports."""
     found = []
-    for node in tree.body if lazy else ast.walk(tree):
+    for node in nodes(path)[0].body if lazy else nodes(path):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -65,11 +67,11 @@ def imported_modules(tree, lazy):
     return found
 
 
-def violations(module, source):
+def violations(module, path):
     """What a module of the house imports although it must not."""
     room = room_of(module)
     found = [] if room in FLOORS else [f"{module} has no floor"]
-    for name in imported_modules(ast.parse(source), module == LAZY):
+    for name in imported_modules(path, module == LAZY):
         if name.startswith("."):
             found.append(f"relative import of {name}")
         elif name.split(".")[0] in ENGINE and room != "fst":
@@ -90,7 +92,7 @@ def test_modules_import_from_floors_below():
     for file in (ROOT / "fsmeu").rglob("*.py"):
         parts = file.relative_to(ROOT).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
-        found[name] = violations(name, file.read_text(encoding="utf-8"))
+        found[name] = violations(name, file)
     assert {name: faults for name, faults in found.items() if faults} == {}
 
 
@@ -98,7 +100,7 @@ def test_what_is_imported_is_required():
     """What a module imports when it is loaded, also if another package brings it along."""
     imported = set()
     for file in (ROOT / "fsmeu").rglob("*.py"):
-        names = imported_modules(ast.parse(file.read_text(encoding="utf-8")), True)
+        names = imported_modules(file, True)
         imported |= {name.split(".")[0] for name in names}
     imported -= {*sys.stdlib_module_names, "fsmeu", *ENGINE}
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -129,9 +131,11 @@ IMPORTS = [
 
 
 @pytest.mark.parametrize(("module", "source", "fault"), IMPORTS)
-def test_faults_are_found(module, source, fault):
+def test_faults_are_found(module, source, fault, tmp_path):
     fault = f"{fault} than {module}" if fault.endswith("stage") else fault
-    assert violations(module, source) == [fault]
+    path = tmp_path / "module.py"
+    path.write_text(source)
+    assert violations(module, path) == [fault]
 
 
 @pytest.mark.nightly
@@ -193,7 +197,7 @@ OF_THE_CORE = {
 
 def core_imports(path):
     """What a test imports from the core, as ``trellis.rules.rule_for``."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(CORE):
             for alias in node.names:
                 yield f"{node.module}.{alias.name}".removeprefix("fsmeu.")

@@ -259,7 +259,7 @@ def test_losses_are_as_low_as_utilities_are_high(kind):
 
 @pytest.mark.parametrize("kind", ["plain", "sure", "zeros", "list"])
 @pytest.mark.parametrize("name", KIN)
-@pytest.mark.thirds
+@pytest.mark.nightly
 def test_kin_as_by_counts(kind, name, lowered):
     """Affine values, precision, recall, chunks counted late; by few counts and by all."""
     model = MODELS[kind](np.random.default_rng(len(kind)))

@@ -185,6 +185,7 @@ def test_what_the_engine_has_not():
         fsmeu.decode_many("fscore", [[0.5]], engine="openfst", keep=2)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_many(jobs):
     rng = np.random.default_rng(0)

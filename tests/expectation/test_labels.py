@@ -81,6 +81,7 @@ def test_mixture_of_orders():
 # -- renamed, open ---------------------------------------------------------------------------------
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("labels", [("n", "Y"), (5, 7), ("0", "1"), ("B", "A"), (1, 0), "ab"])
 @engines
 def test_renamed_labels_change_nothing(labels, engine):

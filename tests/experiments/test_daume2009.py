@@ -70,7 +70,7 @@ QUICK = ("ocr-small", "summarisation")
     "task",
     [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in TASKS],
 )
-@pytest.mark.thirds
+@pytest.mark.nightly
 def test_quick_runs(daume, tmp_path, task):
     """Every method of a task has a row; scores are shares, intervals hold them."""
     data_of(task)

@@ -56,7 +56,7 @@ QUERIES += (checks.summed,)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.thirds
+@pytest.mark.nightly
 def test_every_engine_and_model(name):
     program = PROGRAMS[name]
     labels, n = program.labels, LENGTHS[len(program.labels)]

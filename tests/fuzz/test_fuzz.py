@@ -33,6 +33,7 @@ def test_a_few_inputs_of_every_reader(files):
     assert all(tally.counts["refused"] and tally.counts["value"] for tally in tallies.values())
 
 
+@pytest.mark.nightly
 def test_many_files_of_machines(files):
     """An abort inside OpenFst would be the death of its process, and a failure."""
     tally = run.fuzz(["machine"], 5, 600, 2, files)["machine"]

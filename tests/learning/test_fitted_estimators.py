@@ -85,6 +85,7 @@ def test_a_frozen_estimator_is_not_inverted():
     np.testing.assert_allclose(made.predict_proba(X), fitted.predict_proba(X), rtol=1e-12)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", OUTER)
 def test_class_weights_by_name(kind):
     """The estimator's own parameters name classes as its labels do."""

@@ -37,6 +37,7 @@ def test_many_losses_that_are_written_at_random_are_sums_of_ratios():
     assert len(RANDOM) == 24
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(("name", "params"), [*LOSSES, *RANDOM, ("decided", {})])
 @pytest.mark.parametrize("n", [1, 2, 3, 7])
 def test_every_table_has_the_value_of_its_ratios(name, params, n):
@@ -62,6 +63,7 @@ def test_every_table_has_the_value_of_its_ratios(name, params, n):
         assert not improves or tp_counterexample(form, n) is None
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(("name", "params"), [*LOSSES, *RANDOM])
 @pytest.mark.parametrize("n", [2, 9, 60])
 def test_what_holds_of_blocks_is_what_holds_of_every_number_of_ones(name, params, n):

@@ -28,6 +28,7 @@ def said(found, heading):
     return dict(facts(found))[heading]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(
     ("spec", "params", "redundant"),
     [
@@ -199,6 +200,7 @@ def test_properties_that_cannot_be_derived_are_said():
     assert report_data(found)["not_derived"]["properties"] == found.underived
 
 
+@pytest.mark.nightly
 def test_methods_are_tried_at_the_length_that_is_asked_for():
     assert report(read_spec("hamming"), n=60).methods[0].n == 60
     assert report(read_spec("hamming")).methods[0].n == 12

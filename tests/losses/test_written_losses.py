@@ -164,7 +164,7 @@ def test_values_are_what_was_meant(text, params, labels, meant, method):
         assert fsmeu.evaluate_many(loss, zs, ys) == pytest.approx(np.array(expected), abs=1e-9)
 
 
-@pytest.mark.thirds
+@pytest.mark.nightly
 @pytest.mark.parametrize(("text", "params", "labels", "meant", "method"), CASES.values(), ids=CASES)
 def test_what_check_grants_at_60_is_decided(text, params, labels, meant, method):
     """Five of the six are proven; of the longest run no exact method is known."""

@@ -101,6 +101,7 @@ def test_search_gives_up_with_a_clear_sentence(monkeypatch):
         best_first(layered, 10_000)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", PLAIN_KINDS)
 def test_sample_frequencies(kind):
     """Counts are binomial: 5 standard deviations (plus 2 for tiny ones) fail once in 10**6."""

@@ -118,7 +118,7 @@ def distributed():
     return pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 
 
-@pytest.mark.thirds
+@pytest.mark.nightly
 @pytest.mark.parametrize("address", ["nowhere", "tcp://127.0.0.1:1", "", 5, b"x"])
 def test_schedulers_that_are_none(distributed, address, lowered):
     lowered(SCHEDULER_SECONDS=0.3)

@@ -107,7 +107,7 @@ def stop():
     raise Stop
 
 
-@pytest.mark.thirds
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["clocked", "states"])
 def test_an_exception_at_any_line_leaves_no_trace(kind):
     truth, places = truth_of(kind), lines_when_warm(kind)

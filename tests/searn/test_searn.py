@@ -141,7 +141,7 @@ def missed_ones(count, seed):
 BY_COST = ("", "perceptron", "all-pairs", "one-against-all", "regression", LogisticRegression())
 
 
-@pytest.mark.thirds
+@pytest.mark.nightly
 @pytest.mark.parametrize("learner", BY_COST)  # the first is the default
 def test_a_missed_1_costs_20(learner):
     """A false 1 costs 1, so that 1 is best where its probability is above 1/21, in b, c and d.

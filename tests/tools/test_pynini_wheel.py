@@ -102,6 +102,7 @@ def test_users_own_openfst(tmp_path, monkeypatch):
     assert openfst.provide(tmp_path).lib == tmp_path / "lib"
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not (sys.platform == "linux" and shutil.which("readelf")),
     reason="needs Linux and binutils' readelf",

@@ -123,6 +123,7 @@ def counted_f1(z, model):
     return value, 8 * n * float(np.finfo(np.longdouble).eps) * value + 2e-16 * value
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [150, pytest.param(2_000, marks=pytest.mark.thirds)])
 def test_expected_fscore_against_distributions_of_counts(kind, n):
@@ -231,6 +232,7 @@ def test_shares_that_take_too_much_room_are_not_made(lowered):
 # -- decisions -------------------------------------------------------------------------------------
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", ONE_RATIO)
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32), kind=st.sampled_from(sorted(KINDS)), n=st.integers(4, 60))
@@ -257,6 +259,7 @@ def test_one_label_that_is_most_sure(kind, empty):
     assert found.value == pytest.approx(own.value, rel=1e-12)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", ONE_RATIO)
 @settings(max_examples=30, deadline=None)
 @given(

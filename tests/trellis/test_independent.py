@@ -50,6 +50,7 @@ def exact_values(form, eighths):
     return np.array(values), np.array(sizes)
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(("name", "params"), SERVED)
 @settings(max_examples=12, deadline=None)
 @given(eighths=st.lists(st.integers(0, 8), min_size=1, max_size=9))
@@ -169,6 +170,7 @@ def test_recall_of_a_million_labels_of_which_one_in_five_sequences_has_a_one():
     assert found.error <= 1e-12 * wanted
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(("name", "params"), SERVED)
 @pytest.mark.parametrize("n", mostly_nightly([40, 200], quick=1))
 def test_decisions_are_those_of_ranking(name, params, n):

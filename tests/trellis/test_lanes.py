@@ -149,6 +149,7 @@ def test_masses_are_generating_functions(name, cap):
             assert abs(found.deficits[0, m] - deficit) <= off * deficit
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", MODELS)
 def test_logarithms_are_as_near_as_they_say(name):
     """log G at the nodes of a rule; their factors exp(-x) are doubles."""
@@ -166,6 +167,7 @@ def test_logarithms_are_as_near_as_they_say(name):
         assert abs(logs.logs[0, m] - wanted) <= logs.errors[0, m] + 1e-300
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize("name", MODELS)
 def test_counts_lie_in_their_range(name):
     """But for a stated probability; one sentence, and three of them."""

@@ -14,6 +14,7 @@ COUNTED = [("balanced_accuracy", {"drop": 0, "empty": 0}), ("mcc", {"empty": 1})
 COUNTED += [(name, {}) for name in ("g_tp_pr", "kappa", "specificity", "mistakes", "of label 0")]
 
 
+@pytest.mark.thirds
 @pytest.mark.parametrize(("name", "params"), COUNTED)
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32), n=st.integers(7, 90))
