@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 import fsmeu
-from tests.frozen.losses import BINARY, FrozenLoss, draw_loss
+from tests.frozen.losses import BINARY, VERY_MANY, FrozenLoss, draw_loss
 from tests.label_models import ModelSpec, plain, plain_model, random_model
 
 QUESTIONS = {
@@ -30,8 +30,8 @@ QUESTIONS = {
     "CostOracle": 7,
 }
 """How many of a hundred problems ask what."""
-SPANS = {(0, 8): 52, (9, 25): 25, (26, 60): 16, (300, 300): 5, (2_000, 2_000): 1.3}
-SPANS |= {(100_000, 100_000): 0.7}
+SPANS = {(0, 8): 50, (9, 25): 25, (26, 60): 16, (300, 300): 5, (2_000, 2_000): 2}
+SPANS |= {(100_000, 100_000): 2}
 """How many of a hundred problems have a length between these."""
 SHORTER = 4
 """How many times shorter each attempt is than the one before."""
@@ -198,7 +198,10 @@ class _Drawer:
 
     def kind(self, n, smooth=False):
         """A kind of model that is possible for this length."""
-        kinds = [*SMOOTH, *["bernoulli"] * 4 * (self.labels == BINARY)]
+        is_binary = self.labels == BINARY
+        if n > VERY_MANY:
+            return self.source.choice(["bernoulli"] * 4 * is_binary + ["independent", "markov"])
+        kinds = [*SMOOTH, *["bernoulli"] * 4 * is_binary]
         if n <= 300 and not smooth:
             kinds += HMM_KINDS[: 4 if n <= 12 else 3]
         return self.source.choice(kinds)

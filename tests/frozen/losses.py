@@ -13,6 +13,8 @@ from tests.explore.programs import PAIRS, Family
 from tests.losses.writer import LABEL_SETS
 
 BINARY = (0, 1)
+VERY_MANY = 2_000
+"""Labels beyond which few losses and models have answers."""
 BIO = ("O", "B-X", "I-X", "B-Y", "I-Y")
 LABELS = {
     "any": (BINARY, BINARY, ("a", "b", "c"), (0, 1, 2, 3)),
@@ -68,6 +70,8 @@ chunk_fscore chunk_precision span_fscore event_fscore"""
 LONG = _LONG.split()
 """Losses that have answers for long sequences, by some model; one that is there thrice is drawn
 three times as often."""
+VERY_LONG = _LONG.split()[:10]
+"""Losses that have answers for 100,000 labels, by most models."""
 TOTALS = (*LONG, "chunk_fscore", "chunk_fscore_iob1", "chunk_fscore_iobes", "chunk_type_fscore")
 """Losses of corpora, whose values look at counts alone."""
 
@@ -118,6 +122,8 @@ def draw_loss(seed, most, for_corpus=False, plain=False):
         plain: whether it must be on the shelf.
     """
     source = random.Random(seed)
+    if most > VERY_MANY:
+        return _from_shelf(source, VERY_LONG)
     if plain or source.random() < (0.75 if most > 60 or for_corpus else 0.4):
         return _from_shelf(source, LONG if most > 60 else TOTALS if for_corpus else [*SHELF])
     return _written(source, most, for_corpus)
