@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.calibration import CalibratedClassifierCV, _SigmoidCalibration
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 
 from fsmeu.arrays import Floats
 from fsmeu.learning.base import Rows, last_step
@@ -23,9 +24,27 @@ _NO_WEIGHTING = (None, False, 1, "None")
 
 
 def calibrator(kind: str, scores: Floats, positive: Floats, weights: Floats | None) -> Any:
-    """The fitted map of scores, (rows,), to probabilities, of one of the kinds."""
-    made = _SigmoidCalibration() if kind == "sigmoid" else IsotonicRegression(out_of_bounds="clip")
-    return made.fit(scores, positive, weights)
+    """The fitted map of scores, (rows,), to probabilities, of one of the kinds.
+
+    A sigmoid is fitted to targets a little inside of 0 and 1, as Platt has them: each row counts as
+    one of both classes, with weights that add up to its own.
+    """
+    if kind == "isotonic":
+        return IsotonicRegression(out_of_bounds="clip").fit(scores, positive, weights)
+    w = np.ones(len(scores)) if weights is None else weights
+    ones, zeros = (w @ (positive == c) for c in (1, 0))
+    target = np.where(positive == 1, (ones + 1) / (ones + 2), 1 / (zeros + 2))
+    both = np.tile(scores, 2)[:, None]  # (2 rows, 1)
+    classes = np.repeat([1, 0], len(scores))
+    line = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
+    return line.fit(both, classes, np.append(w * target, w * (1.0 - target)))
+
+
+def calibrated(fitted: Any, scores: Floats) -> Floats:
+    """The probabilities, (rows,), to which a fitted calibrator maps scores, (rows,)."""
+    if isinstance(fitted, LogisticRegression):
+        return np.asarray(fitted.predict_proba(scores[:, None])[:, 1], np.float64)
+    return np.asarray(fitted.predict(scores), np.float64)
 
 
 def positive_scores(fitted: Any, rows: Rows, column: int) -> Floats:

@@ -28,7 +28,7 @@ from fsmeu.decoding.decode import decode, decode_many
 from fsmeu.errors import InputError, check_bool, check_int, leave_out, one_of
 from fsmeu.expectation.expect import expect
 from fsmeu.learning import base
-from fsmeu.learning.calibration import KINDS, calibrator, class_weighting, positive_scores
+from fsmeu.learning import calibration as maps
 from fsmeu.learning.classes import is_named
 from fsmeu.learning.prior import (
     ClassBins,
@@ -66,7 +66,7 @@ class PlugInClassifier(base.MetaClassifier):
         if self.calibration is None:
             return None
         check_int(type(self).__name__, "folds", self.folds, 2)
-        return one_of(type(self).__name__, "calibration", self.calibration, KINDS)
+        return one_of(type(self).__name__, "calibration", self.calibration, maps.KINDS)
 
     def _training(self, rows: Any, labels: Any, weights: Any = None, *more: Any) -> base.Training:
         """Checked rows, classes 1 and 0, and weights, as in the base; sets ``loss_``."""
@@ -85,7 +85,7 @@ class PlugInClassifier(base.MetaClassifier):
         self.estimator_ = self._fitted(rows, positive, weights)
         if kind is not None and scores is not None:
             with base.checking(f"{type(self).__name__}.fit"):
-                self.calibrator_ = calibrator(kind, scores, positive, weights)
+                self.calibrator_ = maps.calibrator(kind, scores, positive, weights)
         return scores
 
     def _held_out_scores(self, rows: base.Rows, positive: Floats, weights: Any) -> Floats:
@@ -105,7 +105,7 @@ class PlugInClassifier(base.MetaClassifier):
             kept = None if weights is None else weights[train]
             fitted = self._fitted(_safe_indexing(rows, train), positive[train], kept)
             held_out = _safe_indexing(rows, test)
-            scores[test] = positive_scores(fitted, held_out, self._column(fitted))
+            scores[test] = maps.positive_scores(fitted, held_out, self._column(fitted))
         return scores
 
     def predict_proba(self, X: Any) -> Floats:
@@ -122,13 +122,13 @@ class PlugInClassifier(base.MetaClassifier):
         if self.calibrator_ is None:
             return self._positive_column(self.estimator_, X)
         with base.checking(type(self).__name__):
-            return positive_scores(self.estimator_, X, self._column(self.estimator_))
+            return maps.positive_scores(self.estimator_, X, self._column(self.estimator_))
 
     def _calibrated(self, scores: Floats) -> Floats:
         """The probability of the positive class for each score, (rows,)."""
         if self.calibrator_ is None:
             return scores
-        return np.asarray(self.calibrator_.predict(scores), np.float64)
+        return maps.calibrated(self.calibrator_, scores)
 
 
 _ESTIMATE = "estimate"
@@ -219,7 +219,7 @@ class DTAClassifier(PlugInClassifier):
         if not 0.0 < share < 1.0:
             must = "with a prior, both classes must have weight in training"
             raise InputError(where, must, given=f"a share of positives of {share:g}")
-        weighting = class_weighting(self._inner())
+        weighting = maps.class_weighting(self._inner())
         if weighting and not calibrated:
             must = "with a prior, probabilities must be those of the class frequencies of training"
             raise InputError(where, must, given=weighting, remedy=_NO_WEIGHTING)
@@ -228,10 +228,10 @@ class DTAClassifier(PlugInClassifier):
         """Warns of weights that depend on the class where decisions take them for frequencies."""
         if self.prior is not None:
             return
-        weighting = "" if self._calibration() else class_weighting(self._inner())
+        weighting = "" if self._calibration() else maps.class_weighting(self._inner())
         rows = float(positive.mean())
         if weighting:
-            text = f"{weighting} has probabilities assume another share of positives than training"
+            text = f"{weighting} makes probabilities assume another share of positives than training"
             text += f" has ({rows:.3g}), and decisions with them. {_NO_WEIGHTING}"
         elif weights is not None and depend_on_class(weights, positive):
             text = f"by sample_weight, the share of positives is {self.training_prior_:.3g}, which "

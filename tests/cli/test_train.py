@@ -107,7 +107,7 @@ def test_parameters(fsmeu, tmp_path, model):
         f"{loss} {estimator} --set estimator__C=0.25 --set calibration=sigmoid --set folds=3"
     )
     assert (one.loss_.params["beta"], one.estimator.C, one.folds) == (2, 0.25, 3)
-    assert type(one.calibrator_).__name__ == "_SigmoidCalibration"
+    assert type(one.calibrator_).__name__ == "LogisticRegression"
     one = made("-c EUMClassifier --set estimator=FOFOClassifier --set estimator__step=0.5")
     assert one.estimator.step == 0.5
 
