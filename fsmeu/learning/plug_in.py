@@ -231,8 +231,8 @@ class DTAClassifier(PlugInClassifier):
         weighting = "" if self._calibration() else maps.class_weighting(self._inner())
         rows = float(positive.mean())
         if weighting:
-            text = f"{weighting} makes probabilities, and decisions, assume another share of positives"
-            text += f" than training has ({rows:.3g}). {_NO_WEIGHTING}"
+            text = f"{weighting} makes probabilities, and decisions, assume another share of "
+            text += f"positives than training has ({rows:.3g}). {_NO_WEIGHTING}"
         elif weights is not None and depend_on_class(weights, positive):
             text = f"by sample_weight, the share of positives is {self.training_prior_:.3g}, which "
             text += (
