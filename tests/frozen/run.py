@@ -236,7 +236,17 @@ def show_lines(lines, console):
 def numbers_of(text):
     """The problems that ``--only`` names: N, or N..M with both ends."""
     first, _, last = text.partition("..")
-    return range(int(first), int(last or first) + 1)
+    found = range(int(first), int(last or first) + 1)
+    if not found:
+        raise ValueError(text)
+    return found
+
+
+def positive(text):
+    """A whole number of at least 1."""
+    if int(text) < 1:
+        raise ValueError(text)
+    return int(text)
 
 
 def arguments(words=None):
@@ -244,12 +254,15 @@ def arguments(words=None):
     add = parser.add_argument
     add("--write", action="store_true", help="freeze the answers of this code")
     add("--only", type=numbers_of, metavar="N..M", help="only these problems")
-    add("--count", type=int, default=COUNT, help="with --write: how many problems (5,000)")
+    add("--count", type=positive, default=COUNT, help="with --write: how many problems (5,000)")
     add("--seed-order", type=int, metavar="S", help="ask in an order drawn from this seed")
     add("--lowered", action="store_true", help="with limits so low that other strategies answer")
     add("--file", type=Path, default=FILE, help="another file of answers")
-    add("--jobs", type=int, default=2, help="processes")
-    return parser.parse_args(words)
+    add("--jobs", type=positive, default=2, help="processes")
+    given = parser.parse_args(words)
+    if not given.write and not given.file.exists():
+        parser.error(f"there is no file {given.file}")
+    return given
 
 
 @contextlib.contextmanager
@@ -269,6 +282,8 @@ def main(words=None):
     numbers = list(given.only or (range(given.count) if given.write else kept))
     if not given.write:
         numbers = [number for number in numbers if number in kept]
+        if not numbers:
+            sys.exit("./run frozen: none of these problems is in the file")
     if given.seed_order is not None:
         random.Random(given.seed_order).shuffle(numbers)
     begin = time.monotonic()
