@@ -4,6 +4,7 @@ By default a law is tried on a sixth of its hypothesis examples, and tests marke
 (more seeds, greater lengths, quick runs of experiments) are left out, as are two of three cases of
 a test marked ``thirds``; ``--all`` runs everything.
 ``FSMEU_EXPLORE=1`` draws new examples instead of fixed ones, to look for what those miss.
+``FSMEU_PLAIN_LOOPS=1`` runs loops over a trellis as plain Python where they are short.
 ``--without-pynini`` runs the suite as where that is not installed: what needs it is skipped.
 """
 
@@ -15,8 +16,10 @@ from hypothesis import settings
 
 from fsmeu import jit, limits
 from tests.support import missing, nightly
+from tests.support.kernels import kernels_that_run
 
 QUICK_SHARE = 6  # one in so many hypothesis examples is drawn by default
+PLAIN_LOOPS = ExitStack()
 FEWEST = 10  # and at least so many, where a test asks for more
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -33,6 +36,9 @@ def pytest_configure(config):
     nightly.EVERYTHING = config.getoption("--all")
     # Which process compiles a loop first is chance, and commands must print nothing on stderr.
     jit._announce_compiling = lambda: None
+    if os.environ.get("FSMEU_PLAIN_LOOPS"):
+        config.add_cleanup(PLAIN_LOOPS.close)
+        PLAIN_LOOPS.enter_context(kernels_that_run("plain"))
     if config.getoption("--without-pynini"):
         missing.hide_pynini()
 
