@@ -107,7 +107,7 @@ def mutants_of(root: Path, folder: str) -> list[Mutant]:
         for line in text.splitlines(keepends=True):
             begins.append(begins[-1] + len(line))
         for function in _functions(ast.parse(text)):
-            first = min(part.lineno for part in (function, *function.decorator_list))
+            first = min([function.lineno, *(part.lineno for part in function.decorator_list)])
             for statement, node, new in _changes(function):
                 assert node.end_lineno is not None
                 assert node.end_col_offset is not None
