@@ -1,25 +1,14 @@
-"""The tagger, its likelihood and its expected utility, against enumeration and crfsuite."""
+"""The tagger: its likelihood as crfsuite has it, its expected utility by models and lists."""
 
 import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 import fsmeu
-from fsmeu.errors import InputError
-from fsmeu.learning import tagger
-from fsmeu.learning.tagger import (
-    Lengths,
-    MaxExpectedUtilityTagger,
-    chain_marginals,
-    feature_items,
-    feature_matrix,
-    feature_names,
-)
-from tests import brute_force
+from fsmeu.learning import MaxExpectedUtilityTagger
+from fsmeu.learning.tagger import feature_items
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
 WORDS = dict(zip(TAGS, ("the a my", "has is", "dog cat man", "seen been", ". ,"), strict=True))
@@ -40,75 +29,17 @@ def drawn(count=12, seed=3):
     return sentences, tags
 
 
-def tables(labels, lengths, seed):
-    random = np.random.default_rng(seed)
-    return random.normal(size=(sum(lengths), labels)), 2 * random.normal(size=(labels, labels))
-
-
-POSITIONS = [
-    {"word": "dog", "size": 3, "upper": True, "lower": False, "weight": 0.5},
-    {"near": ["a", "b"], "deep": {"x": 1.5, "y": "z"}},
-    {},
-]
-
-
-@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize(
+    "position",
+    [
+        {"word": "dog", "size": 3, "upper": True, "lower": False, "weight": 0.5},
+        {"near": ["a", "b"], "deep": {"x": 1.5, "y": "z"}},
+        {},
+    ],
+)
 def test_features_are_those_of_crfsuite(position):
     pycrfsuite = pytest.importorskip("pycrfsuite")
     assert [dict(feature_items(position))] == pycrfsuite.ItemSequence([position]).items()
-
-
-def test_names_and_matrices_of_features():
-    sentences = [[["a", "b"], ["b"]], [["b", "c", "c"]]]
-    assert feature_names(sentences) == ["a", "b", "c"]
-    assert feature_names(sentences, least=2) == ["b"]
-    matrix = feature_matrix(sentences, ["c", "b"])
-    assert matrix.toarray().tolist() == [[0, 1], [0, 1], [2, 1]]
-    assert feature_matrix([], ["c"]).shape == (0, 1)
-
-
-@pytest.mark.parametrize("position", ["word", 3, {"a": None}, {"a": float("nan")}])
-def test_what_is_no_feature_is_told(position):
-    with pytest.raises(InputError, match="features"):
-        list(feature_items(position))
-
-
-@given(
-    st.integers(1, 3),
-    st.lists(st.integers(0, 4), min_size=1, max_size=4),
-    st.integers(0, 2**32 - 1),
-)
-@settings(max_examples=30)
-def test_likelihood_marginals_and_best_labels_equal_enumeration(labels, lengths, seed):
-    unary, pairwise = tables(labels, lengths, seed)
-    where, best = Lengths(lengths), []
-    total, single, double = 0.0, np.zeros(unary.shape), np.zeros(pairwise.shape)
-    for begin, rows in zip(where.begins, where.split(unary), strict=False):
-        chances = brute_force.potentials(rows, pairwise, range(labels), len(rows))
-        best.append(max(chances, key=chances.get))
-        score = sum(rows[i, label] for i, label in enumerate(best[-1]))
-        score += sum(pairwise[a, b] for a, b in itertools.pairwise(best[-1]))
-        total += score - np.log(chances[best[-1]])
-        for y, p in chances.items():
-            for i, label in enumerate(y):
-                single[begin + i, label] += p
-            for a, b in itertools.pairwise(y):
-                double[a, b] += p
-    found = chain_marginals(unary, pairwise, where)
-    assert found[0] == pytest.approx(total, rel=1e-10, abs=1e-10)
-    assert found[1] == pytest.approx(single, abs=1e-12)
-    assert found[2] == pytest.approx(double, abs=1e-12)
-    assert [tuple(y) for y in where.split(tagger.most_probable(unary, pairwise, where))] == best
-
-
-def test_scores_far_apart():
-    """One sequence has all the mass, and the sums of its scores are great."""
-    unary = np.array([[900.0, 0.0], [0.0, 900.0]])
-    pairwise = np.array([[-5.0, 200.0], [0.0, 0.0]])
-    found = chain_marginals(unary, pairwise, Lengths([2]))
-    assert found[0] == pytest.approx(2000.0, rel=1e-15)
-    assert found[1] == pytest.approx(np.eye(2), abs=1e-80)
-    assert found[2] == pytest.approx(np.array([[0, 1], [0, 0]]), abs=1e-80)
 
 
 def test_likelihood_training_is_that_of_crfsuite():
@@ -130,6 +61,29 @@ def test_likelihood_training_is_that_of_crfsuite():
         for a, b in zip(one, other, strict=True):
             assert b == pytest.approx(a, abs=1e-3)
     assert made.predict_most_probable(sentences) == [list(one) for one in known.predict(sentences)]
+    chances = [m.probability(y) for m, y in zip(made.models(sentences), tags, strict=True)]
+    assert made.log_likelihood_ == pytest.approx(np.log(chances).sum(), rel=1e-9)
+
+
+def test_rare_features_are_left_out():
+    sentences, tags = [[["a", "b"], ["b"]], [["b", "c", "c"]]], [["A", "B"], ["A"]]
+    quick = {"likelihood_iterations": 1, "utility_iterations": 0}
+    for least, names in ((1, ["a", "b", "c"]), (2, ["b"])):
+        made = MaxExpectedUtilityTagger("hamming", min_freq=least, **quick).fit(sentences, tags)
+        assert made.feature_names_ == names
+
+
+def test_scores_far_apart():
+    """One sequence has all the mass, and the sums of its scores are great."""
+    made = MaxExpectedUtilityTagger("hamming", likelihood_iterations=1, utility_iterations=0)
+    made.fit([[["x"], ["y"]]], [["A", "B"]])
+    made.state_weights_ = np.array([[900.0, 0.0], [0.0, 900.0]])
+    made.transition_weights_ = np.array([[-5.0, 200.0], [0.0, 0.0]])
+    [[first, second]] = made.predict_marginals([[["x"], ["y"]]])
+    assert [first["A"], second["B"]] == pytest.approx([1.0, 1.0], abs=1e-15)
+    assert [first["B"], second["A"]] == pytest.approx([0.0, 0.0], abs=1e-80)
+    made.transition_weights_[0] = -1e4, -1e4  # so that no A is followed by anything
+    assert made.predict_most_probable([[["x"], ["y"]]]) == [["B", "B"]]
 
 
 QUICK = {"likelihood_iterations": 20, "utility_iterations": 8, "utility_c2": 0.01}
@@ -148,6 +102,32 @@ def test_training_improves_the_expected_value(name, gain):
     assert made.expected_values_ == pytest.approx([before, after], rel=1e-9)
     assert (after - before) / gain > 1
     assert likely.expected_values_ == []
+
+
+def test_training_ends_where_no_step_gains():
+    """The objective by lists of all tags: the mean loss, and the way from the likely weights."""
+    x, y = [[{"a": 1.0}, {"b": 2.0}], [{"b": 1.0}, {"a": 1.0}, {"b": -1.0}]], ["PQ", "QPP"]
+    made = MaxExpectedUtilityTagger("hamming", utility_iterations=200, utility_c2=0.05).fit(x, y)
+    likely = clone(made).set_params(utility_iterations=0).fit(x, y)
+    loss = fsmeu.load("hamming", labels=["P", "Q"])
+
+    def worse():
+        total = 0.05 * ((made.state_weights_ - likely.state_weights_) ** 2).sum()
+        total += 0.05 * ((made.transition_weights_ - likely.transition_weights_) ** 2).sum()
+        for model, tags in zip(made.models(x), y, strict=True):
+            zs = itertools.product("PQ", repeat=len(tags))
+            total += sum(model.probability(z) * loss(z, tags) for z in zs)
+        return total
+
+    for weights in (made.state_weights_, made.transition_weights_):
+        for place in np.ndindex(weights.shape):
+            end, kept, sides = worse(), weights[place], []
+            for step in (1e-3, -1e-3):
+                weights[place] = kept + step
+                sides.append(worse())
+            weights[place] = kept
+            assert sides[0] == pytest.approx(sides[1], abs=1e-7)
+            assert min(sides) > end
 
 
 def test_a_warm_start_goes_on_where_training_ended():
