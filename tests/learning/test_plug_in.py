@@ -203,7 +203,7 @@ NAMES = np.where(ASKED, "yes", "no")
 TEXTS = ["a fine offer" if one else "the dog barks" for one in ASKED]
 GAPS = np.where(ASKED, 1.0, np.nan)[:, None]
 OF_TEXTS = make_pipeline(TfidfVectorizer(), LogisticRegression())
-BOOSTED = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2)
+BOOSTED = HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=2)
 
 
 @EACH
@@ -222,19 +222,14 @@ def test_rows_of_any_kind(made):
         clone(made).set_params(estimator=LogisticRegression()).fit(GAPS, NAMES)
 
 
-@EACH
-def test_frames_and_searches(made):
+def test_frames_and_searches():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"text": TEXTS, "size": ASKED + 0.5})
     columns = make_column_transformer((TfidfVectorizer(), "text"), (StandardScaler(), ["size"]))
-    found = clone(made).set_params(estimator=make_pipeline(columns, LogisticRegression()))
-    assert found.fit(frame, pandas.Series(NAMES)).predict(frame).tolist() == NAMES.tolist()
-    assert found.feature_names_in_.tolist() == ["text", "size"]
-    with pytest.raises(ValueError, match="columns are missing"):
-        found.predict(frame[["text"]])
-    within = clone(made).set_params(estimator=OF_TEXTS)
-    grid = GridSearchCV(within, {"estimator__logisticregression__C": [0.1, 10.0]}, cv=2)
-    assert grid.fit(TEXTS, NAMES).predict(TEXTS).tolist() == NAMES.tolist()
+    made = DTAClassifier(estimator=make_pipeline(columns, LogisticRegression()), pos_label="yes")
+    grid = GridSearchCV(made, {"estimator__logisticregression__C": [0.1, 10.0]}, cv=2)
+    assert grid.fit(frame, pandas.Series(NAMES)).predict(frame).tolist() == NAMES.tolist()
+    assert grid.best_estimator_.feature_names_in_.tolist() == ["text", "size"]
 
 
 @pytest.mark.parametrize("kind", [DTAClassifier, ExampleWiseClassifier])

@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.frozen import FrozenEstimator
 
 import fsmeu
-from fsmeu.learning import DTAClassifier
+from fsmeu.learning import DTAClassifier, ShareWarning
 from tests.learning.test_plug_in import Known
 from tests.learning.test_share_warnings import told
 
@@ -85,26 +85,6 @@ def test_estimate_is_the_most_likely_share(before):
         assert found == pytest.approx(expectation_maximisation(p, before, 2000), abs=1e-7)
 
 
-def test_estimate_of_many_rows_is_the_truth():
-    """Within four standard errors, by the information that the rows have."""
-    model = made(0.1)
-    for seed, after in enumerate((0.025, 0.05, 0.2, 0.4)):
-        p = shifted(seed, 50_000, 0.1, after)
-        a, b = p / 0.1, (1 - p) / 0.9
-        information = np.sum(((a - b) / (after * a + (1 - after) * b)) ** 2)
-        assert abs(model.prior_of(column(p)) - after) < 4 / np.sqrt(information)
-
-
-@pytest.mark.filterwarnings("ignore::fsmeu.learning.ShareWarning")
-def test_estimates_at_the_ends():
-    """No row of a class: the limit of the paper's procedure is 0 or 1."""
-    low = np.linspace(0.01, 0.09, 200)
-    assert made(0.1).prior_of(column(low)) == maximisation(low, 0.1) == 0.0
-    assert made(0.9).prior_of(column(1 - low)) == maximisation(1 - low, 0.9) == 1.0
-    sure = column([0.0] * 30 + [1.0] * 10)
-    assert made(0.5).prior_of(sure) == pytest.approx(0.25, abs=1e-15)
-
-
 def interval(p, before):
     """The shares of a grid that are less likely by less than 1.92 than the best."""
     grid = np.linspace(0, 1, 20_001)
@@ -146,22 +126,18 @@ def test_decisions_are_those_of_adapted_probabilities():
         np.testing.assert_allclose(shown, odds / (1 + odds), atol=1e-7)
 
 
-def test_weights_count_in_the_share_of_training():
-    rows, labels = np.arange(10.0)[:, None] / 10, [0] * 8 + [1] * 2
-    model = DTAClassifier(prior=0.5).fit(rows, labels, sample_weight=[1] * 8 + [4] * 2)
-    assert model.training_prior_ == pytest.approx(0.5)
-
-
 @pytest.mark.parametrize("positive", [False, True])
-@pytest.mark.filterwarnings("ignore::fsmeu.learning.ShareWarning")
 def test_a_share_of_nothing_is_an_estimate(positive):
     """Rows that all look negative: an F1 of 1 is not claimed, and another share is told of."""
     p = np.linspace(0.001, 0.03, 40)
     before = 0.2
     model = made(1 - before if positive else before)
     rows = column(1 - p if positive else p)
-    assert model.prior_of(rows) == float(positive)
-    found = model.decide(rows)
+    what = "positives alone are" if positive else "no positives at all are"
+    with pytest.warns(ShareWarning, match=f"{what} most likely"):
+        found = model.decide(rows)
+    with pytest.warns(ShareWarning):
+        assert model.prior_of(rows) == float(positive)
     assert found.labels == [int(positive)] * 40
     assert not found.exact
     assert (found.lower, found.upper) == (0.0, 1.0)

@@ -59,18 +59,6 @@ def test_shares_are_found_by_calibration(inner):
     assert "no share explains them" in said
 
 
-@pytest.mark.nightly
-def test_calibration_makes_boosting_better():
-    rows, truth = drawn(0.3)
-    scores = []
-    for how in ({}, {"calibration": None}):
-        made = DTAClassifier("fscore", BOOSTING, prior="estimate", **how).fit(*TRAIN)
-        assert (made.calibrator_ is None) == bool(how)
-        scores.append((-abs(made.prior_of(rows) - 0.3), f1_score(truth, made.predict(rows))))
-    assert scores[0][0] > scores[1][0] + 0.02
-    assert scores[0][1] > scores[1][1]
-
-
 def test_a_frozen_estimator_that_has_seen_the_rows_is_told_of():
     """Its probabilities for these are more extreme than for any new rows."""
     seen = FrozenEstimator(FOREST.fit(*TRAIN))
@@ -88,15 +76,6 @@ def test_an_estimate_without_calibration_is_told_of_unless_asked_for():
     (said,) = told(lambda: made.predict(rows))
     assert 'call it with prior="estimate"' in said
     assert told(lambda: made.set_params(calibration=None).predict(rows)) == []
-
-
-def test_an_estimate_of_nothing_is_told_of():
-    made = DTAClassifier("fscore", prior="estimate").fit(*TRAIN)
-    order = np.argsort(made.estimator_.predict_proba(ROWS[2000:])[:, 1])
-    (said, *_) = told(lambda: made.decide(ROWS[2000:][order[:4000]]))
-    assert "no positives at all are most likely" in said
-    (said, *_) = told(lambda: made.decide(ROWS[2000:][order[-100:]]))
-    assert "positives alone are most likely" in said
 
 
 # -- weights of classes ----------------------------------------------------------------------------

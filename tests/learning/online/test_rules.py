@@ -30,7 +30,7 @@ def numbers(learner):
         ({"gamma_scale": 16.0, "beta": 2.0}, {"scale": 16, "beta": 2}),
         ({"average": True, "step": 0.3}, {"average": True, "c": 0.3}),
         ({"average": "suffix"}, {"average": "suffix"}),
-        ({"gamma_scale": 8, "predict_with": "last"}, {"scale": 8, "with_last": True}),
+        ({"gamma_scale": 64, "predict_with": "last"}, {"scale": 64, "with_last": True}),
         ({"gamma_scale": "auto", "beta": 0.5}, {"scale": None, "beta": 0.5}),
     ],
 )
@@ -58,15 +58,6 @@ def test_means_of_weights(average, n):
     first = {2: 1, 3: 1, 4: 2, 7: 2, 8: 4, 37: 16}[n] if average == "suffix" else 0
     wanted = np.mean(by_hand.all[first:], axis=0)
     np.testing.assert_allclose(np.append(learner.coef_, learner.intercept_), wanted, rtol=1e-9)
-
-
-def test_a_stage_begins_at_the_mean_of_the_one_before():
-    """Algorithm 2, line 1: its first example is judged by that, with predict_with="last" too."""
-    for seed in range(8):
-        rows, labels = data(300, seed=seed, features=1)
-        wanted = transcript.fofo(rows, labels.tolist(), scale=64, with_last=True)[0]
-        learner = FOFOClassifier(horizon=300, gamma_scale=64, predict_with="last")
-        assert learner.predict_then_fit(rows, labels).tolist() == wanted
 
 
 @pytest.mark.parametrize(
@@ -156,7 +147,7 @@ def test_weights_of_rows_that_repeat_counts():
 
 
 def test_probabilities_before_labels():
-    """Those of the transcript; a learner of the same settings sees the same."""
+    """Those of the transcript; learners of the same settings see the same."""
     rows, labels = data()
     learner = transcript.Learner(5, 0.5)
     wanted = []
@@ -165,15 +156,6 @@ def test_probabilities_before_labels():
         learner.update(x, y)
     for kind in (FOFOClassifier, OFOClassifier):
         assert kind(step=0.5).proba_then_fit(rows, labels) == pytest.approx(wanted, rel=1e-9)
-    decided = OnlineLogisticClassifier(step=0.5).predict_then_fit(rows, labels)
-    assert decided.tolist() == [int(chance >= 0.5) for chance in wanted]
-
-
-def test_squares_that_overflow():
-    """Weights and scores are finite; only their squares would not be."""
-    rows, labels = data(60)
-    large = FOFOClassifier(step=1e-160).fit(rows * 1e160, labels)
-    assert np.isfinite(large.decision_function(rows)).all()
 
 
 @pytest.mark.parametrize(("average", "vectors"), [(False, 1), (True, 2), ("suffix", 3)])
