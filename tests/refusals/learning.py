@@ -42,7 +42,7 @@ ROWS = [
     ('EUM().fit(X, Y).set_params(loss="zero").predict(X)', InputError, "'zero' ... Call fit again"),
     ("MaxF(alpha=1.1).fit(X, Y)", InputError, "alpha must be"),
     ("MaxF(random_state=-1).fit(X, Y)", InputError, "random_state must be"),
-    ("FOFO(gamma_scale=True).fit(X, Y)", InputError, 'above 0 or "auto"'),
+    ("FOFO(gamma_scale=True).fit(X, Y)", InputError, "gamma_scale must be"),
     # rows, labels and weights
     ("DTA().fit(X, Y[:3])", InputError, "inconsistent numbers"),
     ("FOFO().fit(np.full((20, 1), np.nan), Y)", InputError, "NaN"),
