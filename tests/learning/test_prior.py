@@ -244,6 +244,7 @@ def test_an_estimate_without_calibration_is_told_of_unless_asked_for():
 # -- weights of classes ----------------------------------------------------------------------------
 
 BALANCED = LogisticRegression(class_weight="balanced")
+FEW = ROWS[:400], POSITIVE[:400]
 WEIGHTS = np.where(TRAIN[1] == 1, 5.0, 1.0)
 
 
@@ -253,17 +254,17 @@ WEIGHTS = np.where(TRAIN[1] == 1, 5.0, 1.0)
         BALANCED,
         make_pipeline(StandardScaler(), BALANCED),
         GridSearchCV(BALANCED, {"C": [1.0]}, cv=2),
-        FrozenEstimator(BALANCED.fit(*TRAIN)),
+        FrozenEstimator(BALANCED.fit(*FEW)),
     ],
     ids=["plain", "pipeline", "search", "frozen"],
 )
 def test_class_weights_of_the_estimator_are_told_of(inner):
-    (said,) = told(lambda: DTAClassifier("fscore", inner).fit(*TRAIN))
+    (said,) = told(lambda: DTAClassifier("fscore", inner).fit(*FEW))
     assert "class_weight='balanced'" in said
     assert 'calibration="isotonic"' in said
     calibrated = DTAClassifier("fscore", inner, calibration="isotonic", folds=2)
-    assert told(lambda: calibrated.fit(*TRAIN)) == []
-    assert told(lambda: calibrated.set_params(prior=0.2).fit(*TRAIN)) == []
+    assert told(lambda: calibrated.fit(*FEW)) == []
+    assert told(lambda: calibrated.set_params(prior=0.2).fit(*FEW)) == []
 
 
 def test_sample_weights_of_classes_are_told_of():
