@@ -160,4 +160,3 @@ def test_terminal_gets_no_controls(drawing):
 
 def test_painted_names_are_not_mathematics():
     assert ARCS.render("png").startswith(b"\x89PNG")
-    assert ARCS.render("pdf").startswith(b"%PDF")
