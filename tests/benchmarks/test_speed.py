@@ -1,24 +1,12 @@
-"""How fast expectations are, as ratios within one run; both sides must give the same number."""
+"""Ratios within one run, where both sides must give the same number; learners beside a limit."""
 
 import numpy as np
 
 import fsmeu
-from fsmeu.expectation import expect
-from fsmeu.losses.machine import view
-from fsmeu.models import Markov
-from tests.benchmarks.measure import versus
+from fsmeu.learning.online import FOFOClassifier
+from tests.benchmarks.measure import in_time, versus
 
 F1 = fsmeu.load("fscore")
-
-
-def question(n):
-    """The most probable labels as hypothesis, and random probabilities."""
-    p = np.random.default_rng(0).random(n)
-    return (p > 0.5).astype(int).tolist(), p
-
-
-def value(loss, z, model, **options):
-    return lambda: fsmeu.expect(loss, z, model, **options).value
 
 
 class FScore:
@@ -59,11 +47,17 @@ def algorithm_4(function, z, p):
 
 
 def test_algorithm_4():
-    """The streamed engine against the paper's algorithm in plain Python."""
-    z, p = question(200)
-    ours, listed = value(F1, z, p), p.tolist()
+    """The engine against the paper's algorithm in plain Python."""
+    p = np.random.default_rng(0).random(200)
+    z, listed = (p > 0.5).astype(int).tolist(), p.tolist()
     title = "expected F1, n = 200: lattice | Algorithm 4"
-    versus(title, ours, lambda: algorithm_4(FScore(z), z, listed), repeats=(50, 1), at_least=300)
+    versus(
+        title,
+        lambda: fsmeu.expect(F1, z, p).value,
+        lambda: algorithm_4(FScore(z), z, listed),
+        repeats=(50, 1),
+        at_least=300,
+    )
 
 
 def test_batch():
@@ -80,59 +74,11 @@ def test_batch():
     versus(title, together, one_by_one, rounds=2, repeats=(2, 1), at_least=5)
 
 
-# -- what merging saves: a clumsy file against a clever one ----------------------------------------
-
-MEMORIES = """
-loss memories(k: int)
-labels 0 1
-memory mz of z last k
-memory my of y last k
-count  bad when i >= k and (tally(mz, 1) > 0) != (tally(my, 1) > 0)
-value  bad / (n - k + 1)
-"""
-
-
-def test_clumsy_files():
-    """Pk with the last 12 labels of each tape, of 2^24 pairs of windows, costs what ages cost."""
-    random = np.random.default_rng(0)
-    z, p = (random.random(60) < 0.2).astype(int).tolist(), random.random(60)
-    clever, clumsy = fsmeu.load("pk", k=12), fsmeu.loads(MEMORIES, k=12)
-    title, sides = "expected Pk, k = 12, n = 60: ages | memories", (clever, clumsy)
-    versus(title, *(value(loss, z, p) for loss in sides), rounds=5, repeats=(5, 5), at_most=2)
-    title = "minimised Pk, k = 12, n = 60: ages | memories"
-    states = [lambda loss=loss: loss.compile(60, minimize=True).states for loss in sides]
-    versus(title, *states, rounds=2, at_most=2)
-
-
-def test_windows_need_not_be_remembered(monkeypatch):
-    """WindowDiff by counting in each window, against 4096 contents of a memory."""
-    random = np.random.default_rng(1)
-    z, p = random.integers(0, 2, 200), random.random(200)
-    title = "expected WindowDiff, k = 12, n = 200: windows | memory"
-    counted = value(fsmeu.load("windowdiff", k=12), z, p)
-
-    def remembered():
-        with monkeypatch.context() as patch:
-            patch.setattr(expect, "window_form", lambda asked: None)
-            return counted()
-
-    versus(title, counted, remembered, rounds=2, repeats=(20, 1), at_least=4)
-
-
-def test_ages_that_z_leaves_alike(monkeypatch):
-    """The distribution of F1 of chunks, by a walk over the machine of z: states merged, and not."""
-    random, loss = np.random.default_rng(2), fsmeu.load("chunk_fscore", types=list("ABCD"))
-    then = random.dirichlet(np.ones(9), 9)
-    model = Markov(np.full(9, 1 / 9), then, n=50, labels=loss.labels)
-    z = [loss.labels[k] for k in random.integers(0, 9, 50)]
-
-    def merged():
-        return fsmeu.expect(loss, z, model).levels.mean
-
-    def unmerged():
-        with monkeypatch.context() as patch:
-            patch.setattr(view, "quotient_given_z", lambda view, copies: None)
-            return merged()
-
-    title = "distribution of chunk F1, n = 50: merged | plain"
-    versus(title, merged, unmerged, rounds=2, at_least=3)
+def test_fofo():
+    """Two million examples a second, on dense rows with 54 features."""
+    rng, count = np.random.default_rng(0), 400_000
+    rows = rng.random((count, 54))
+    chances = 1 / (1 + np.exp(-(rows @ rng.normal(size=54) - 3)))
+    labels = (rng.random(count) < chances).astype(int)
+    fit = FOFOClassifier(horizon=count).fit
+    assert in_time("FOFO, 400,000 examples", count / 2e6, lambda: fit(rows, labels), 5, count)

@@ -97,25 +97,3 @@ def test_on_a_cuda_device(tmp_path):
     for row in rows:
         measure.record(f"{row.title}: the bar | ours", row.most or 1.0, row.number, at_most=1)
     assert all(row.holds for row in rows), "\n".join(map(str, rows))
-
-
-def test_decisions_of_tagged_sentences():
-    """512 sentences of 23 tags: decided on the CPU whatever the device, as the note says."""
-    loss = torch_files.chunk_fscore()
-    _, emissions, moves = batch(512, 25, 23)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    scores = emissions.detach().to(device)
-    transitions = moves.detach().to(device)
-    models = [
-        fsmeu.models.from_potentials(rows, moves.detach().numpy(), loss.labels)
-        for rows in emissions.detach().numpy()
-    ]
-
-    def engine():
-        return [decision.value for decision in fsmeu.decode_many(loss, models)]
-
-    def layer():
-        return decode(loss, scores, None, transitions).values.cpu().numpy()
-
-    title = "best chunk F1, 512 x 25 x 23 tags: decode_many | torch.decode"
-    measure.versus(title, engine, layer, rounds=1)

@@ -160,7 +160,6 @@ def show(browser, tmp_path):
         ("fscore", {}, "1100", "1010", [0.9, 0.35, 0.6, 0.05]),
         ("fscore", {"beta": 2, "empty": 0}, "000", "000", [0.2, 0.2, 0.1]),
         ("pk", {"k": 2}, "0101", "0011", [0.25, 1.0, 0.0, 0.7]),
-        ("jaccard", {}, "10", "01", [1 / 3, 2 / 3]),
     ],
 )
 def test_numbers_are_those_of_python(show, name, params, z, y, p):
@@ -262,23 +261,6 @@ def test_wrong_input_is_said_and_survived(show):
     assert tab.text("problem") == ""
 
 
-def test_picture_obeys_keys(show):
-    tab = show(F1, 2)
-    stage, views = tab.find("#stage"), [tab.view()]
-    for key in ("+", Keys.ARROW_RIGHT, Keys.ARROW_DOWN, "-"):
-        stage.send_keys(key)
-        views.append(tab.view())
-    assert len(set(map(tuple, views))) == len(views)
-    assert views[1][2] < views[0][2]
-    stage.send_keys("0")
-    assert tab.view() == views[0]
-    stage.send_keys("nn")
-    assert "state 1," in tab.text("about")
-    assert tab.find(".node.chosen").get_attribute("data-state") == "1"
-    stage.send_keys("p")
-    assert "state 0," in tab.text("about")
-
-
 def test_mouse_moves_zooms_and_points(show):
     tab = show(F1, 2)
     stage, view = tab.find("#stage"), tab.view()
@@ -308,20 +290,6 @@ def test_everything_is_reached_by_tab(show):
     tab.put(z=tab.get("z"))
     assert float(tab.get("number-0-0")) == pytest.approx(0.71)
     assert tab.number("expected") != before
-
-
-def test_states_are_found(show):
-    tab = show(F1, 3)
-    find = tab.find("#find")
-    find.send_keys("tp=1 ref=2")
-    shown = [n.find_element(By.TAG_NAME, "text").text for n in tab.all(".node:not(.dim)")]
-    assert shown == ["tp=1 hyp=1 ref=2", "tp=1 hyp=2 ref=2"]
-    assert tab.text("found") == "2 states"
-    find.send_keys(Keys.ENTER, Keys.ENTER)
-    assert "tp=1, hyp=2, ref=2" in tab.text("about")
-    find.clear()
-    find.send_keys("x", Keys.BACKSPACE)
-    assert tab.all(".node.dim") == []
 
 
 def test_hostile_names_do_nothing(show):

@@ -205,13 +205,6 @@ def test_lines_of_models_show_probabilities():
     assert len(fsmeu.draw(HMM, y=["Hot", "Cold", "Hot"]).route.arcs) == 3
 
 
-def test_states_that_no_path_reaches_are_left_out_of_models():
-    parts = [fsmeu.models.Bernoulli([0.1, 0.2]), fsmeu.models.Bernoulli([0.9, 0.8])]
-    drawing = fsmeu.draw(fsmeu.models.Mixture(parts, [0.4, 0.6]))
-    assert (drawing.automaton.depth >= 0).all()
-    assert drawing.automaton.masses.sum() == pytest.approx(3)
-
-
 def said(drawing, state):
     """All registers that a picture tells of a state: in it, above it, in the title."""
     depth = int(drawing.automaton.depth[state])
@@ -274,11 +267,10 @@ def test_merged_view_has_the_values_of_the_loss():
         assert merged.values[b] == fsmeu.evaluate(loss, z, y)
 
 
-@pytest.mark.parametrize("z", [["Hot"] * 3, HMM], ids=["labels", "model"])
-def test_states_of_a_composition_are_told_apart(z):
+def test_states_of_a_composition_are_told_apart():
     """Where registers do not do it, the labels read last do."""
     loss = fsmeu.load("hamming", labels=["Hot", "Cold"])
-    drawing = fsmeu.draw(fsmeu.compose(loss, z, HMM), limit=400)
+    drawing = fsmeu.draw(fsmeu.compose(loss, HMM, HMM), limit=400)
     assert [*drawing.automaton.registers][:2] == ["bad", "y"]
     depths = drawing.automaton.depth.tolist()
     told = [(d, *said(drawing, s).items()) for s, d in enumerate(depths)]

@@ -1,7 +1,5 @@
 """Machines go to networkx and OpenFst and come back bit for bit."""
 
-import math
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -41,15 +39,6 @@ def test_machines_go_there_and_back(name, tmp_path):
     for source in (image, path, str(path), pynini.Fst.read(str(path))):
         assert fsmeu.to_openfst(fsmeu.from_openfst(source)) == image
     assert fsmeu.to_openfst(back) == image
-
-
-def test_networkx_finds_the_most_probable_path():
-    """Weights are -log p, so a shortest path is a most probable sequence."""
-    model = fsmeu.models.Markov([0.3, 0.7], [[0.6, 0.4], [0.2, 0.8]], n=5)
-    graph = fsmeu.to_networkx(model)
-    ends = [s for s, d in graph.nodes(data=True) if d["ending"]]
-    length = min(nx.dijkstra_path_length(graph, graph.graph["start"], end) for end in ends)
-    assert math.exp(-length) == pytest.approx(model.most_probable()[0][1], rel=1e-12)
 
 
 def test_graphs_hold_registers_values_and_masses():

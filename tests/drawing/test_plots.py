@@ -77,15 +77,6 @@ def test_expected_against_obtained():
     assert said in axes.get_legend().get_texts()[0].get_text()
 
 
-def test_many_levels_are_gathered():
-    p = [(k + 0.5) / 40 for k in range(40)]
-    e = fsmeu.expect(F1, [int(x > 0.4) for x in p], p)
-    assert len(e.levels.values) > 200
-    axes = e.plot()
-    assert len(axes.patches) == 100
-    assert sum(h for _, h in bars(axes)) == pytest.approx(1.0, rel=1e-9)
-
-
 def test_names_are_not_mathematics():
     loss = fsmeu.load("hamming", labels=["$x", "y_{"])
     model = fsmeu.models.Independent([[0.5, 0.5]], labels=["$x", "y_{"])
@@ -114,39 +105,19 @@ def test_the_curve(name, measure):
     assert axes.get_ylabel().endswith(name)
 
 
-def test_decisions_that_are_no_threshold():
-    """A tie that is cut, all, none, and scores that are not probabilities."""
-    s, y = np.array([-2.0, 3.0, 3.0, 5.0]), np.array([False, True, False, True])
-    for chosen, place in (
-        ([0, 1, 0, 1], 3.0),
-        ([1, 1, 1, 1], (-2.0 + -2.35) / 2),
-        ([0, 0, 0, 0], (5.0 + 5.35) / 2),
-        ([0, 1, 1, 1], 0.5),
-    ):
-        axes = plot_threshold(F1, s, y, chosen, score="score")
-        assert axes.lines[1].get_xdata()[0] == pytest.approx(place)
-        assert axes.lines[1].get_ydata()[0] == pytest.approx(f1_score(y, chosen))
-        assert axes.get_xlabel() == "threshold on the score"
-
-
 # -- what people hold says what it is -------------------------------------------------------------
 
 TAGS = [f"B-{k}" for k in range(200)]
 LONG = fsmeu.models.Bernoulli(np.linspace(0.01, 0.99, 300))
-WIDE = fsmeu.models.Independent(np.full((40, 200), 1 / 200), TAGS)
 ROWS = [[0.9, 0.1], [0.55, 0.45]]
 SHORT = fsmeu.models.Markov([0.35, 0.65], ROWS, n=8)
 COSTS = fsmeu.load("cost_matrix", labels=TAGS, cost=1 - np.eye(200))
 HELD = {
     "loss": lambda: F1,
     "loss with a table": lambda: COSTS,
-    "long model": lambda: LONG,
-    "wide model": lambda: WIDE,
     "chain": lambda: SHORT,
     "expectation": lambda: fsmeu.expect(F1, "01100101", SHORT),
-    "levels": lambda: fsmeu.expect(F1, "01100101", SHORT).levels,
     "decision": lambda: fsmeu.decode(fsmeu.load("hamming"), LONG),
-    "machine": lambda: F1.compile(12),
     "summed machine": lambda: fsmeu.compile_summed(F1, 12),
     "composition": lambda: fsmeu.compose(F1, "01100101", SHORT),
     "loss in Python": lambda: fsmeu.function_loss(Mistakes(), TAGS),
@@ -154,7 +125,7 @@ HELD = {
     "page": lambda: fsmeu.explore(F1, 2),
     "hidden chain": lambda: fsmeu.models.hmm([0.5, 0.5], ROWS, ROWS, [0, 1, 1]),
 }
-PRINTED = ("long model", "wide model", "chain", "expectation", "levels", "hidden chain")
+PRINTED = ("chain", "expectation", "hidden chain")
 
 
 @pytest.mark.parametrize("name", HELD)

@@ -1,4 +1,4 @@
-"""The script of the SEARN experiments: quick runs, the page of its tables, the chain, curves."""
+"""The script of the SEARN experiments: quick runs, the page of its tables, the chain."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import fsmeu
-from searn.registry import TASKS, WRONG_LABELS
+from searn.registry import TASKS
 from searn.sequences import FILES
 from tests.experiments.conftest import needs
 
@@ -23,12 +22,6 @@ def daume(load):
         return ran
 
     return run
-
-
-def test_unknown_tasks_are_refused(daume):
-    told = " ".join(daume("run", "ocr", code=2).stderr.split())
-    assert "a task must be one of" in told
-    assert "Did you mean 'ocr" in told
 
 
 @pytest.mark.nightly
@@ -47,27 +40,6 @@ def test_quick_runs(daume, tmp_path, task):
     assert section["rows"] == rows
 
 
-@pytest.mark.nightly
-def test_collections_of_ones_own(daume, tmp_path):
-    """One of two collections is summarised after training on the other, in 12 words."""
-    folder = Path(__file__).parent / "searn" / "collections"
-    words = ("--words", 12, "--width", 3, "--quick")
-    daume("run", "summarisation", "--collections", folder, *words, "-o", tmp_path)
-    rows = {row["method"]: row for row in json.loads((tmp_path / "searn.json").read_text())}
-    best = rows["oracle vine growth, 12 words"]["value"]
-    assert best >= rows["SEARN vine growth, 12 words"]["value"]
-    assert best > rows["oracle extraction, 12 words"]["value"]
-
-
-@pytest.mark.nightly
-def test_quick_curves(daume, tmp_path):
-    needs(*FILES["letters"])
-    daume("curves", "ocr-small", "--quick", "--iterations", "2", "-o", tmp_path)
-    rows = json.loads((tmp_path / "curves.json").read_text())
-    assert [row["iteration"] for row in rows] == [0, 1]
-    assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-
-
 def test_the_page_of_tables_is_that_of_the_record(load):
     """The page holds the value and interval of every row; ``page`` would not change it."""
     script = load("daume2009")
@@ -80,13 +52,6 @@ def test_the_page_of_tables_is_that_of_the_record(load):
                 span = f"{100 * row['low']:.2f} to {100 * row['high']:.2f}"
                 assert f"| {row['method']} | {100 * row['value']:.2f} | {span} |" in shown
     assert script.page(record, script.SECTIONS) == shown
-
-
-def test_wrong_labels_are_counted():
-    """The paper's Hamming loss: 1 for each wrong label, whatever the length."""
-    loss = fsmeu.load(WRONG_LABELS, labels=["a", "b", "c"])
-    for z, y in (("abca", "abca"), ("abca", "cbab"), ("a", "b")):
-        assert loss(list(z), list(y)) == sum(one != other for one, other in zip(z, y, strict=True))
 
 
 def test_chain(daume):

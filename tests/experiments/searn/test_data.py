@@ -1,41 +1,11 @@
-"""The data of the experiments: collections of parsed documents, and label sequences."""
-
-from pathlib import Path
+"""The label sequences of the experiments: counts as published."""
 
 import numpy as np
 import pytest
 
 from searn import sequences
-from searn.collection import checked, read_collections
-from searn.growth import vine_growth
 from searn.sequences import read_corpus
 from tests.experiments.conftest import needs
-
-FOLDER = Path(__file__).parent / "collections"
-
-
-def test_what_is_read():
-    found = read_collections(FOLDER)
-    assert list(found) == ["ferry.conllu", "mill"]
-    ferry, mill = found.values()
-    first = "the old ferry left the harbour before dawn it carried forty sheep and one shepherd"
-    assert ferry.words[:15] == tuple(first.split())
-    assert ferry.heads[:8].tolist() == [2, 2, 3, -1, 5, 3, 7, 3]
-    assert (ferry.documents.max() - ferry.documents[0], ferry.sentences[-1]) == (1, 3)
-    assert [w for w, q in zip(ferry.words, ferry.quoted, strict=True) if q] == (
-        ["the", "ferry", "never", "sank"]
-    )
-    assert ferry.query == ("what", "happened", "to", "the", "ferry")
-    assert ferry.references[1] == ("the", "ferry", "left", "before", "dawn", "and", "never", "sank")
-    assert mill.references[1] == ("the", "mill", "was", "rebuilt")
-    assert mill.words[8:14] == ("do", "n't", "trust", "the", "old", "wheel")
-    assert (mill.documents[-1] - mill.documents[0], mill.query) == (1, ())
-    for one in (ferry, mill):
-        checked(one)
-        vine_growth(one, 5)
-
-
-# -- label sequences: counts as published ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from searn.chain import DELTA, EPSILON, chain_losses, markov_loss
-from searn.measures import Counts, chunks, counts_of, interval
+from searn.measures import Counts, counts_of, interval
 from searn.task import mirrored_tags
 
 
@@ -31,7 +31,7 @@ def test_rows_of_an_example_are_drawn_together():
     assert apart.high - apart.low < once.high - once.low
 
 
-# -- chunk F1 is that of seqeval; intervals behave as they must -----------------------------------
+# -- chunk F1 is that of seqeval -------------------------------------------------------------------
 
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
 LINES = st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=8)
@@ -57,19 +57,6 @@ def test_scores_are_those_of_seqeval(pair):
     assert found["sequences"] == np.mean([a == b for a, b in zip(z, y, strict=True)])
 
 
-def test_the_interval_is_that_of_the_normal_distribution():
-    """Accuracy of sentences of one tag is a mean: the interval is near 1.96 s / sqrt(n)."""
-    random = np.random.default_rng(3)
-    right = random.random(900) < 0.8
-    counts = counts_of([["a"] if one else ["b"] for one in right], [["a"]] * 900)
-    found = interval([counts], "accuracy", draws=2000, seed=1)
-    width = 1.96 * np.sqrt(right.mean() * (1 - right.mean()) / 900)
-    assert found.value == pytest.approx(right.mean(), abs=1e-12)
-    assert found.high - found.value == pytest.approx(width, rel=0.15)
-    assert found.value - found.low == pytest.approx(width, rel=0.15)
-    assert interval([counts, counts], "accuracy", draws=2000, seed=1) == found
-
-
 # -- from right to left: mirrored chunk tags have the same chunks, losses of chunks their value ----
 
 
@@ -79,17 +66,6 @@ def test_chunk_losses_have_the_same_value(pairs):
     for name in ("chunk_fscore", "chunk_precision", "chunk_recall"):
         loss = fsmeu.load(name, labels=TAGS)
         assert loss(mirrored_tags(z), mirrored_tags(y)) == pytest.approx(loss(z, y), abs=1e-15)
-
-
-@given(LINES)
-def test_mirrored_twice_is_well_formed_and_has_the_same_chunks(pairs):
-    tags = [pair[0] for pair in pairs]
-    turned = mirrored_tags(tags)
-    n = len(tags)
-    assert chunks(turned) == {(n - end, n - begin, name) for begin, end, name in chunks(tags)}
-    again = mirrored_tags(turned)
-    assert chunks(again) == chunks(tags)
-    assert all(tag[0] != "I" or again[k - 1][1:] == tag[1:] for k, tag in enumerate(again))
 
 
 # -- Theorem 3: equation 14 beside enumeration, and the chain on which an MEMM fails --------------
