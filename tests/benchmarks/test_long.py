@@ -5,7 +5,6 @@ many sentences of CoNLL-2000 instead of all.
 """
 
 import os
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 
 import fsmeu
 from tests.benchmarks import conll2000
-from tests.benchmarks.measure import apart, record, seconds, within
+from tests.benchmarks.measure import apart, seconds, within
 
 F1 = fsmeu.load("fscore")
 BIO = fsmeu.load("chunk_fscore", types=conll2000.TYPES)
@@ -152,25 +151,13 @@ def test_expected(title):
 # -- CoNLL-2000 -----------------------------------------------------------------------------------
 
 
-def answered(query, models, zs, jobs=1):
-    """Labels and values: of these hypotheses, or of what is decided; and how far from the best."""
-    if query == "expect_many":
-        return zs, fsmeu.expect_many(BIO, zs, models, jobs=jobs).values, 0.0
-    if query == "decode_corpus":
-        made = fsmeu.decode_corpus(BIO, models, jobs=jobs)
-        return made.labels, made.value, made.gap if made.exact else np.inf
-    made = fsmeu.decode_many(BIO, models, jobs=jobs)
-    return [one.labels for one in made], [one.value for one in made], 0.0
-
-
-# processor seconds of all 2,012 sentences, and the least ratio of seconds that pass to those of
-# two threads
-CORPUS = {"decode_many": (2.5, 1.6), "expect_many": (2.2, 1.6), "decode_corpus": (6, 1.2)}
+# processor seconds of all 2,012 sentences
+CORPUS = {"decode_many": 2.5, "expect_many": 2.2, "decode_corpus": 6}
 
 
 @pytest.mark.parametrize("query", CORPUS)
 def test_conll2000(query):
-    """The expected chunk F1 of the most probable tags, and the best one; by two threads, too."""
+    """The expected chunk F1 of the most probable tags, and the best one."""
     unary, pairwise = conll2000.trained_field()
     count = int(os.environ.get("FSMEU_BENCH_SENTENCES", "0")) or len(unary)
     unary = unary[:: max(1, len(unary) // count)][:count]
@@ -179,26 +166,17 @@ def test_conll2000(query):
         return [fsmeu.models.from_potentials(one, pairwise, conll2000.TAGS) for one in unary]
 
     zs = [model.most_probable()[0][0] for model in models()]
-    (seconds, faster), title = CORPUS[query], f"{query}, chunk F1, CoNLL-2000"
+
+    def ask(made):
+        if query == "expect_many":
+            return fsmeu.expect_many(BIO, zs, made)
+        return getattr(fsmeu, query)(BIO, made)
 
     def check(answer, made):
-        labels, values, gap = answer
-        if query != "decode_many":
-            return values, values, gap
-        return values, fsmeu.expect_many(BIO, labels, models()).values, gap
+        if query == "decode_many":
+            values = fsmeu.expect_many(BIO, [one.labels for one in answer], models()).values
+            np.testing.assert_allclose([one.value for one in answer], values, rtol=1e-10)
+        return query != "decode_corpus" or (answer.exact and answer.gap <= 1e-10)
 
-    limit = seconds * count / 2012
-    ask = lambda made: answered(query, made, zs)  # noqa: E731
-    values, expected, gap = asked(title, ask, models, limit, check)
-    np.testing.assert_allclose(values, expected, rtol=1e-10)
-    assert gap <= 1e-10
-
-    def passed(jobs):
-        again = models()
-        begin = time.perf_counter()
-        answered(query, again, zs, jobs)
-        return time.perf_counter() - begin
-
-    run = apart(title, lambda: [min(passed(k) for _ in range(3)) for k in (1, 2)], 9 * limit)
-    title = f"{title}, seconds that pass, the least of three: one thread | two"
-    assert record(title, *run.result, at_most=1 / faster)
+    title = f"{query}, chunk F1, CoNLL-2000, {count} sentences"
+    assert asked(title, ask, models, CORPUS[query] * count / 2012, check)

@@ -10,7 +10,7 @@ torch = pytest.importorskip(
     "torch", reason="PyTorch is not installed: ./run bench --torch installs it"
 )
 
-from fsmeu.torch import ExpectedScore, decode  # noqa: E402
+from fsmeu.torch import ExpectedScore  # noqa: E402
 from tests.benchmarks import torch_cuda, torch_files  # noqa: E402
 
 torch.set_num_threads(1)
@@ -70,22 +70,6 @@ def test_f1_on_one_core():
 
     title = "F1, 256 x 200, value and derivatives: engine | layer"
     measure.versus(title, engine, layer, rel=1e-11, at_most=1.5)
-
-
-def test_decisions_of_rows_on_one_core():
-    """The best F1 of 256 rows of 200 labels, beside ``decode_many``."""
-    logits = torch.tensor(np.random.default_rng(0).normal(size=(256, 200)) * 2 - 3)
-    shares = torch.sigmoid(logits).numpy()
-    loss = fsmeu.load("fscore")
-
-    def engine():
-        return [decision.value for decision in fsmeu.decode_many(loss, shares)]
-
-    def rows():
-        return decode(loss, logits).values.numpy()
-
-    title = "best F1, 256 x 200: decode_many | torch.decode"
-    measure.versus(title, engine, rows, rel=1e-11)
 
 
 def test_on_a_cuda_device(tmp_path):

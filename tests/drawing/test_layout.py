@@ -124,9 +124,3 @@ def test_all_text_is_inside_the_picture(name):
             points = samples(shape.curve)
             assert (points >= 0).all()
             assert (points <= (picture.width, picture.height)).all()
-
-
-def test_empty_and_single_machines_can_be_placed():
-    drawing = fsmeu.draw(fsmeu.load("hamming"), n=0)
-    assert len(drawing.placement.centres) == 1
-    assert fsmeu.draw(nx.MultiDiGraph()).svg.startswith("<svg")

@@ -151,19 +151,12 @@ def test_one_line_of_text_and_one_screen_in_a_notebook(name):
 
 
 def test_printed_numbers_are_those_of_the_object():
-    """A row for each value with its probability and a bar; of many values, ranges of them."""
+    """A row for each value with its probability and a bar."""
     e = fsmeu.expect(F1, "10", [0.5, 0.25])
     rows = [line.split() for line in str(e).splitlines()]
     assert rows[0] == ["expectation", repr(e.value)]
     assert [row[:2] for row in rows[1:]] == [["0", "0.5"], ["0.666667", "0.125"], ["1", "0.375"]]
     assert [len(row[2]) for row in rows[1:]] == [32, 8, 24]
-    many = fsmeu.expect(F1, "01100101", SHORT)
-    shares = [line.split() for line in str(many).splitlines()[1:]]
-    assert sum(float(row[3]) for row in shares) == pytest.approx(1, abs=1e-3)
-    values = many.levels.values + 1e-4
-    for low, _, high, share, *_ in shares:
-        inside = (values >= float(low)) & ((values < float(high)) | (float(high) == 1))
-        assert many.levels.probabilities[inside].sum() == pytest.approx(float(share), rel=1e-3)
     assert "0.65" in str(SHORT).splitlines()[2].split()
     assert repr(e.levels) == "<levels 0: 0.5, 0.666667: 0.125, 1: 0.375>"
     assert repr(F1.compile(1)).endswith(f": {F1.compile(1).shared.num_states()} states, 4 arcs>")

@@ -33,14 +33,6 @@ def test_best_threshold(script, pairs):
     assert own == pytest.approx(max(f1_score(positive, scores >= one) for one in scores))
 
 
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12))
-def test_score(script, pairs):
-    guess, positive = np.array(pairs).T
-    found = script.score(guess, positive)
-    for value, beta in zip(found[2:], (1.0, 3**0.5), strict=True):
-        assert value == pytest.approx(fbeta_score(positive, guess, beta=beta, zero_division=0))
-
-
 def test_section_8_moves_along_the_trade_off(script):
     """Recall grows with alpha, sensitivity with its weight; measures are scikit-learn's."""
     random = np.random.default_rng(8)

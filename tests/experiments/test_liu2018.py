@@ -116,16 +116,3 @@ def test_omcsl_holds_classifiers_with_different_costs(baselines):
     for t in range(1, 300):  # so sharp that only the best ones predict
         best = [w[t] for w, s in zip(wanted, scores[t - 1], strict=True) if s == max(scores[t - 1])]
         assert predicted[t] in best
-
-
-def test_omcsl_draws_in_proportion(baselines):
-    """Two classifiers that never agree: the share of each is exp(gamma F) over the sum."""
-    shares = []
-    for seen in range(1, 601):
-        learner = baselines.OMCSL(1e-300, classifiers=2, gamma=2.0)
-        learner.seen, learner.state[1] = seen, 100.0
-        learner.weights = np.array([[0.0, 50.0], [0.0, -50.0]])
-        learner.counts[:] = [[100, 200], [10, 10]]  # F1 of 200 / 300 and of 20 / 110
-        shares.append(learner.predict_then_fit(np.zeros((1, 1)), [0])[0])
-    first, second = math.exp(2 * 200 / 300), math.exp(2 * 20 / 110)
-    assert np.mean(shares) == pytest.approx(first / (first + second), abs=0.05)

@@ -12,24 +12,8 @@ from hypothesis import strategies as st
 
 import fsmeu
 from searn.chain import DELTA, EPSILON, chain_losses, markov_loss
-from searn.measures import Counts, counts_of, interval
+from searn.measures import counts_of
 from searn.task import mirrored_tags
-
-
-def test_rows_of_an_example_are_drawn_together():
-    """An example that two folds predict alike counts like one that one fold predicts."""
-    rng = np.random.default_rng(0)
-    amounts = rng.integers(1, 5, (20, 6)).astype(float)
-    numbers = np.arange(20)
-    once = interval([Counts(amounts)], "F1")
-    doubled = Counts(np.concatenate([amounts, amounts]))
-    twice = interval([doubled], "F1", examples=np.concatenate([numbers, numbers]))
-    assert (once.value, once.low, once.high) == pytest.approx(
-        (twice.value, twice.low, twice.high), abs=1e-12
-    )
-    apart = interval([doubled], "F1")
-    assert apart.high - apart.low < once.high - once.low
-
 
 # -- chunk F1 is that of seqeval -------------------------------------------------------------------
 
