@@ -50,7 +50,6 @@ def samples(curve):
 
 
 @pytest.mark.parametrize("name", SHOWN)
-@pytest.mark.thirds
 def test_states_stand_in_layers_and_lines_end_at_them(name):
     """Layers are shortest path lengths, each a column; nothing touches a state but its lines."""
     drawing = shown(name)
@@ -76,7 +75,6 @@ def test_states_stand_in_layers_and_lines_end_at_them(name):
 
 
 @pytest.mark.parametrize("name", SHOWN)
-@pytest.mark.thirds
 def test_labels_belong_to_their_lines_at_a_glance(name):
     """A label lies on its own line, beside the state that is left; nothing else touches it."""
     drawing = shown(name)
