@@ -72,7 +72,11 @@ CONLL = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
         ("liu2018", ("a9a/a9a.gz",), "thresholds"),
         ("natarajan2016", ("scene/scene_train.csv.gz",), "DTA"),
         ("conll2000_tagger", CONLL, "expected F1 + MEU"),
-        ("consensus", (*CONLL, "scene/scene_train.csv.gz", "scene/scene_test.csv.gz"), "best sample"),
+        (
+            "consensus",
+            (*CONLL, "scene/scene_train.csv.gz", "scene/scene_test.csv.gz"),
+            "best sample",
+        ),
     ],
 )
 def test_quick_runs(name, files, told):
