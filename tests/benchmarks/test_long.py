@@ -83,7 +83,7 @@ DECISIONS = {
         f"{name}, n = 100,000": (fsmeu.load(name), lambda: beta(10**5), 1)
         for name in ("jaccard", "kappa", "g_tp_pr", "balanced_accuracy", "recall")
     },
-    "pk, n = 100,000": (fsmeu.load("pk", k=10), lambda: beta(10**5), 60),
+    "pk, n = 100,000": (fsmeu.load("pk", k=10), lambda: beta(10**5), 1),
     "g_mean, n = 1,000": (fsmeu.load("g_mean"), lambda: beta(1000), 8),
     "h_mean, n = 1,000": (fsmeu.load("h_mean"), lambda: beta(1000), 8),
     **{
@@ -179,4 +179,5 @@ def test_conll2000(query):
         return query != "decode_corpus" or (answer.exact and answer.gap <= 1e-10)
 
     title = f"{query}, chunk F1, CoNLL-2000, {count} sentences"
-    assert asked(title, ask, models, CORPUS[query] * count / 2012, check)
+    limit = CORPUS[query] * max(count, 200) / 2012  # a few may be the long ones
+    assert asked(title, ask, models, limit, check)
