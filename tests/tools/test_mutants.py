@@ -86,11 +86,3 @@ def test_every_test_that_kills_is_named(place):
     assert {name for name, tests in killers.items() if tests} == KILLED
     assert [name.partition("::")[2] for name in killers["0 -> (1)"]] == ["test_one", "test_two"]
     assert len(run(place)[1]["0 -> (1)"]) == 1
-
-
-@pytest.mark.nightly
-def test_tests_that_fail_before_are_told(place):
-    (place / "test_code.py").write_text(f"{TESTS}\n\ndef test_three():\n    assert least(2, 1)\n")
-    ran, killers = run(place)
-    assert "Tests fail before anything is changed:\ntest_code.py::test_three" in ran.stderr
-    assert {name for name, tests in killers.items() if tests} == KILLED
