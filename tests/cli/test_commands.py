@@ -68,10 +68,6 @@ def test_examples_run_in_an_empty_folder(tmp_path, monkeypatch, command):
     assert ran[-1].out or list(tmp_path.iterdir())
 
 
-def test_a_bare_command_explains_itself():
-    assert "demo" in fsmeu().out + fsmeu().err
-
-
 def completed(*words):
     """The words that bash offers in place of the last one."""
     variables = {
@@ -88,13 +84,10 @@ def test_words_that_are_completed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("chunks.loss", "other.txt"):
         (tmp_path / name).write_text("")
-    chunks = [name for name in package.library() if name.startswith("chunk_f")]
     assert completed("dec") == ["decode"]
-    assert completed("decode", "chunk_f") == chunks
+    assert completed("decode", "zero") == ["zero_one"]
     assert completed("check", "./ch") == ["./chunks.loss"]
-    assert completed("score", "fscore", "zero") == ["zero_one"]
     assert completed("decode", "fscore", "--method", "al") == ["all"]
-    assert completed("expect", "fscore", "--engine", "") == ["auto", "openfst"]
     assert completed("decode", "fscore", "--kee") == ["--keep"]
     # where no word is offered, bash offers files
     assert completed("decode", "fscore", "--model", "oth") == []
@@ -112,6 +105,7 @@ def test_demo_decides_and_draws(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ran = fsmeu("demo")
     assert list(tmp_path.iterdir()) == []
+    assert "demo" in fsmeu().out + fsmeu().err  # a bare `fsmeu` names it
     fsmeu("demo", "-o", "f1.svg")
     assert "tp=1" in (tmp_path / "f1.svg").read_text()
     of_y = brute_force.bernoulli(INDEPENDENT)
@@ -201,13 +195,11 @@ def test_the_head_of_a_file_as_data(keep):
     file = keep("mine.loss", f"{head} {body}")
     assert fsmeu("losses", file).out == file.read_text() + "\n"
     data = fsmeu("losses", file, "--json").json
-    params = data.pop("parameters")
+    params = data["parameters"]
     assert [p["text"] for p in params] == ["a: int = min(3, 4) in -1..2^3", "b = a / 2", "c: table"]
     assert [params[0][name] for name in ("type", "default", "low", "high")] == ["int", 3, -1, 8]
-    known = {"kind": "utility", "name": "mine", "summary": "what, it (is)", "labels": None}
-    known |= {"tags": True, "references": ["R"], "examples": 1, "path": str(file)}
+    known = {"name": "mine", "references": ["R"], "examples": 1, "path": str(file)}
     assert data.items() >= known.items()
-    assert data["registers"] == [{"name": "f", "kind": "flag"}]
 
 
 def test_the_f_score_as_it_is_known():

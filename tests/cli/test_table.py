@@ -36,6 +36,9 @@ expect chunk_fscore B-Y -m one.json => 0.0
 expect hamming --corpus c.conll --column 2 => ~ 0.375 | ~ 0.125
 expect chunk_fscore --corpus z.jsonl => 0.0 | ~ 0.75
 expect --levels hamming 0000 --probs .5,.5,.5,.5 --keep 1 => 0.0625
+expect hamming 00 --probs .5,.5 --given '0 .' => 0.25
+expect hamming --corpus two.jsonl --given '0 .' => 0.25 | 0.75
+decode hamming --corpus two.jsonl --given given.txt => 0.25 | 0.25
 decode hamming --model tags.json => I-X I-X | ~ 0.35
 decode hamming --model p.npy => 01 | ~ 0.1
 decode fscore --probs 0.9,0.5,0.3 --explain => 11 | ~ 0.731333 | Decided by ratios
@@ -88,7 +91,9 @@ score accuracy t.conll --gold 2 --decide viterbi --draws 0 => ~ 0.3333
 score accuracy t.conll --gold 2 --decide viterbi --draws 0 --given bio => 0.2500
 score fscore yes.iob2 --labels no,yes --draws 0 => 0.6667
 consensus fscore - <<< '{"sequences": ["0110", "0100"]}' => "record": 1
-consensus fscore - <<< '{"sets": [["b"], ["b", "c"]]}' => "answer": ["b"
+consensus hamming - <<< '{"sequences": ["0", "1"], "weights": [1, 2], "id": 7}' => 7, "answer": "1"
+consensus fscore - -p beta=9 <<< '{"sets": [["b"], ["b", [1, 2]]]}' => "answer": ["b", [1, 2]]
+consensus chunk_fscore - --smooth 0.1 <<< '{"spans": [[[0, 1, "X"]]]}' => "answer": [[0, 1, "X"]]
 """
 FILES = {
     "twice.loss": "loss twice labels 0 1 count bad when z != y value 2 * bad",
@@ -128,6 +133,8 @@ FILES = {
     "back.loss": "utility f labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 "
     "value hyp - tp^2",
     "last.loss": "loss f\nlabels 0 1\nregister fin in 0..1 start 0 next (z != y)\nvalue fin",
+    "two.jsonl": [{"probs": [0.5, 0.5], "z": z} for z in ("00", "10")],
+    "given.txt": "0\n  .\n",
     "bad.jsonl": [{"probs": [0.9], "y": "1"}, {"probs": [2], "y": "1"}, {"y": "1", "z": "1"}],
     "t.conll": "a I-X O:0.45 B-X:0.15 I-X:0.4\nb I-X O:0.1 B-X:0.2 I-X:0.7\n\n"
     "c B-Z O:1 B-X:0 I-X:0\n",  # free: O I-X (.315); well formed: B-X I-X (.105)
