@@ -4,8 +4,6 @@ import re
 import shlex
 import subprocess
 from importlib import metadata
-from itertools import product
-from math import comb
 from pathlib import Path
 
 import pytest
@@ -186,36 +184,3 @@ def test_every_built_in_file_is_listed():
     _, _, *rows = [line for line in ran.out.splitlines() if line[:1] > " "]
     assert [line.split()[0] for line in rows] == package.library()
     assert not {"\x1b", "\\"} & set(ran.out)  # neither colours nor escapes
-
-
-def test_the_head_of_a_file_as_data(keep):
-    """Parameters are told as written, over line ends and comments, and as numbers."""
-    head = "utility mine(a: int = min(3, 4) in -1..2^3,  # (first, of three\n b = a / 2, c: table)"
-    body = '"what, it (is)" reference "R" labels bio flag f when z == y value f example O O = 1'
-    file = keep("mine.loss", f"{head} {body}")
-    assert fsmeu("losses", file).out == file.read_text() + "\n"
-    data = fsmeu("losses", file, "--json").json
-    params = data["parameters"]
-    assert [p["text"] for p in params] == ["a: int = min(3, 4) in -1..2^3", "b = a / 2", "c: table"]
-    assert [params[0][name] for name in ("type", "default", "low", "high")] == ["int", 3, -1, 8]
-    known = {"name": "mine", "references": ["R"], "examples": 1, "path": str(file)}
-    assert data.items() >= known.items()
-
-
-def test_the_f_score_as_it_is_known():
-    """Jansche 2007: states (tp, hyp, ref), linear in tp; Natarajan 2016, table 1: monotonic."""
-    data = fsmeu("check", "fscore", "--json", "-n", 10).json
-    sizes = data["growth"]["sizes"]
-    assert [row["states"] for row in sizes] == [comb(n + 3, 3) for n in range(1, 11)]
-    assert data["growth"]["order"]["states"] == {"text": "n^3", "about": False}
-    known = data["properties"]
-    assert known["linear"] == ["tp"]
-    assert (known["confusion"], known["tp_monotonic"], known["additive"]) == (True, True, False)
-    methods = {d["method"]: d["any_model"] for d in data["decoders"]}
-    assert methods == {"ratios": False, "counting": True, "ranking": False}
-    for n in (0, 5):
-        data = fsmeu("check", "--sizes", "fscore", "--n", n, "--json").json
-        assert (data["states"], data["final"]) == (comb(n + 3, 3),) * 2
-        assert data["arcs"] == 4 * comb(n + 2, 3)
-        pairs = product(product((0, 1), repeat=n), repeat=2)
-        assert data["values"] == len({brute_force.fscore(z, y) for z, y in pairs})

@@ -12,7 +12,6 @@ from contextlib import suppress
 
 import pytest
 
-import fsmeu as package
 from fsmeu import limits
 from fsmeu.cli.failures import INTERRUPTED, NO_READER
 from tests.cli.commands import PROGRAM, fsmeu, write
@@ -96,18 +95,10 @@ def test_streams_that_cannot_be_used(command, words, code, said):
 
 
 @pytest.mark.nightly
-def test_terminals_that_know_ascii_only():
-    words = ("evaluate", "--steps", "hamming", "é a", "a a")
-    ran = shell('"$@"', *words, PYTHONIOENCODING="ascii")
-    assert (ran.returncode, ran.stdout.isascii(), b"\\xe9" in ran.stdout) == (0, True, True)
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         ("expect fscore 1 --probs 0.5", 0, ""),
-        ("demo", 0, ""),
         ("expect fscore 1 --probs 0.5 --engine openfst", 2, "fsmeu: pynini: it must be installed"),
     ],
 )
@@ -195,13 +186,3 @@ def test_commands_print_what_is_visible(place, words):
     ran = fsmeu(*words.split(" "))
     assert ran.code in (0, 2), ran.exception
     assert RAW.search(ran.out + ran.err) is None
-
-
-def test_cards_are_visible(place):
-    model = package.models.from_json(MODEL)
-    loss = package.load("any.loss", labels=LABELS)
-    decided, drawn = package.decode(loss, model), package.draw(loss, n=1)
-    for thing in (package.load("spoken.loss"), loss.compile(1), model, decided, drawn):
-        assert "<b>" not in thing._repr_html_()
-        for text in (repr(thing), str(thing), thing._repr_html_()):
-            assert RAW.search(text) is None, repr(text)

@@ -48,29 +48,27 @@ decode hamming --probs .9,.1,.9 --constraint '0 .*' => 001
 evaluate --steps steps.loss 'NN VB' 'NN DT' -p k=2 => 0 . . . . even 0 | 1 NN NN NN . 1 . odd 0
 evaluate --steps steps.loss 'NN VB' 'NN DT' => 2 VB DT VB NN 0 1 odd 0.5 | value 0.5
 evaluate --steps steps.loss 2,1 2,0 --json => {"mz": [2, null], "eq": [1, null], "state": "odd"
-check wrong.loss => ok line 5: 01 00 = 0.5 | FAILS line 6 | with k = 3; the file says 1.0 | exit 1
-check wrong.loss => ok line 7 | FAILS line 8: 01 002, because: | must be one of 0, 1 | exit 1
-check wrong.loss => same length | division by zero | 2 of 6 examples hold. | exit 1
-check wrong.loss --json => "holds": false | "holds": true | exit 1
-check back.loss => TP-monotonic no | tp=0 fp=1 fn=1
+check wrong.loss => ok line 5: 01 00 | FAILS line 6 | with k = 3; the file says 1.0 | exit 1
+check wrong.loss => FAILS line 8: 01 002, because: | division by zero | exit 1
+check back.loss -n 3 => TP-monotonic no | tp=0 fp=1 fn=1
 check last.loss -n 6 => additive decides for that: count at_end
 check pk -n 3 --json => "assumed": ["k"]
 check chunk_fscore --types NP -n 3 --json => "labels": ["O", "B-NP", "I-NP"] | exit 1
-check bio.loss => ok line 1 | 3 of 3 examples hold
+check bio.loss -n 2 => ok line 1 | 3 of 3 examples hold
 check costs.loss => FAILS | 0 of 2 examples hold | exit 1
-check costs.loss -p 'cost=[[0, 1], [2, 0]]' => 2 of 2 examples hold
+check costs.loss -n 3 -p 'cost=[[0, 1], [2, 0]]' => 2 of 2 examples hold
 evaluate costs.loss ABA ABB -p 'cost=[[0, 1], [2, 0]]' --labels A,B => 1.0
 evaluate costs.loss ABA ABB -p 'cost=[[0, 1], [2, 0]]' --labels B,A => 2.0
 check - <<< 'loss one value 1' => There are no examples
 check - <<< 'loss f labels A B count c when z == "C" value c' => is not a label; the labels | exit 1
 check - <<< 'loss f(k: int) count c when z == y value c + k' => Not measured | no default
 check - <<< 'loss f count c when z == y value 1 / c' => Measuring it FAILS, because: | exit 1
-check gap.loss => no arc applies | exit 1
-check fscore => linear in tp | no: the value also looks at hyp, ref | yes, for n up to 12
+check gap.loss -n 3 => no arc applies | exit 1
+check fscore -n 4 => linear in tp | no: the value also looks at hyp, ref | counting (any model)
 check pk -n 4 => k = 3 (assumed)
-check pk -p k=2 => additive yes | confusion table no: z=
-check windowdiff -n 6 => redundant seen: the others decide the value
-check event_fscore -p tolerance=2 => events of z stand more than 2 * tolerance apart
+check pk -n 4 -p k=2 => additive yes | confusion table no: z=
+check windowdiff -n 4 => redundant seen: the others decide the value
+check event_fscore -n 3 -p tolerance=2 => events of z stand more than 2 * tolerance apart
 check cost_matrix -n 4 -p cost=1e308 => not a finite number | exit 1
 check --sizes pk -p k=2 --n 4 => bad count z y weight weight
 draw hamming --n 2 => ((bad=0)) | = 0.5
@@ -85,11 +83,17 @@ draw fscore -n 4 --given-z --depth 3 --labels n,Y --short -f dot => "n:n, Y:n"
 draw fscore --n 2 -f svg --limit 3 => <svg | 2: bar chart of its layers
 draw zero_one --n 2 -f svg --short => <svg
 losses pk => loss pk( | 2: pk.loss
+losses mine.loss --json => "mine" | "low": -1, "high": 8, "text": "a: int = min(3, 4) in -1..2^3"
 losses - <<< 'loss mine value 1' => loss mine value 1 | 2: # standard input
 score fscore bad.jsonl --on-error skip --json => "sentences": 1 | 2: line 2 | 2 bad ones skipped
 score accuracy t.conll --gold 2 --decide viterbi --draws 0 => ~ 0.3333
 score accuracy t.conll --gold 2 --decide viterbi --draws 0 --given bio => 0.2500
 score fscore yes.iob2 --labels no,yes --draws 0 => 0.6667
+score fscore quarter.jsonl --decide meu --draws 0 => 0.0000
+score fscore quarter.jsonl --decide meu --draws 0 --calibrate held.jsonl => 1.0000
+score fscore quarter.jsonl --calibrate held.jsonl => 1 sentences | 2: temperature 2.0000 of 5
+score fscore quarter.jsonl --calibrate held.jsonl --json => "temperature": | 2: 1 impossible ones
+score pk two.jsonl -p k=auto -s z --gold z --draws 0 => 0.0000 | 2: k = 1, half
 consensus fscore - <<< '{"sequences": ["0110", "0100"]}' => "record": 1
 consensus hamming - <<< '{"sequences": ["0", "1"], "weights": [1, 2], "id": 7}' => 7, "answer": "1"
 consensus fscore - -p beta=9 <<< '{"sets": [["b"], ["b", [1, 2]]]}' => "answer": ["b", [1, 2]]
@@ -135,6 +139,11 @@ FILES = {
     "last.loss": "loss f\nlabels 0 1\nregister fin in 0..1 start 0 next (z != y)\nvalue fin",
     "two.jsonl": [{"probs": [0.5, 0.5], "z": z} for z in ("00", "10")],
     "given.txt": "0\n  .\n",
+    # three of four are right, at log-odds of ln 9: at ln 3 they are most probable
+    "held.jsonl": [{"probs": [0.9], "y": y} for y in "1110"] + [{"probs": [0.0], "y": "1"}],
+    "quarter.jsonl": [{"probs": [0.25, 0.25], "y": "11"}],
+    "mine.loss": "utility mine(a: int = min(3, 4) in -1..2^3,  # (first, of three\n b = a / 2, "
+    'c: table) "what, it (is)" reference "R" labels bio flag f when z == y value f',
     "bad.jsonl": [{"probs": [0.9], "y": "1"}, {"probs": [2], "y": "1"}, {"y": "1", "z": "1"}],
     "t.conll": "a I-X O:0.45 B-X:0.15 I-X:0.4\nb I-X O:0.1 B-X:0.2 I-X:0.7\n\n"
     "c B-Z O:1 B-X:0 I-X:0\n",  # free: O I-X (.315); well formed: B-X I-X (.105)

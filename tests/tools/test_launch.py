@@ -8,9 +8,7 @@ from pathlib import Path
 
 import console
 import environment
-import launch
 import process
-import pynini_wheel
 import pytest
 from console import SetupFailure
 from environment import Project
@@ -68,18 +66,6 @@ def test_arguments_and_exit_code_pass_through(copy, tmp_path):
     assert result.stdout.splitlines() == [str(copy), *words, *ODD_ARGUMENTS]
 
 
-def test_paths_are_meant_from_where_the_user_is(tmp_path):
-    (tmp_path / "test_a.py").touch()
-    (tmp_path / "expression").touch()
-    assert launch.rooted("test_a.py::test_b", tmp_path) == f"{tmp_path}/test_a.py::test_b"
-    for untouched in ("expression", "tests/elsewhere.py", "-x", "--ignore=test_a.py"):
-        assert launch.rooted(untouched, tmp_path) == untouched
-    given = ["--against", "old.json", "--to=new.json", "-k", "x", "--against=/o.json"]
-    files = launch.files_here(given, tmp_path)
-    assert files[:3] == ["--against", f"{tmp_path}/old.json", f"--to={tmp_path}/new.json"]
-    assert files[3:] == given[3:]
-
-
 def test_unwritable_project_is_one_sentence(copy):
     (copy / ".venv/fsmeu-stamp.json").unlink()
     (copy / ".setup.lock").mkdir()
@@ -95,50 +81,6 @@ def test_unwritable_project_is_one_sentence(copy):
 def project(tmp_path):
     (tmp_path / "pyproject.toml").write_text('dependencies = ["pynini==1.2.3"]')
     return Project(tmp_path)
-
-
-@pytest.fixture
-def calls(project, monkeypatch):
-    """Stands in for venv, pip and uv; returns what was made, in order."""
-    asked = []
-
-    def run(command, **_):
-        words = [str(word) for word in command]
-        assert not project.stamp.exists()  # whatever fails leaves none behind
-        if "venv" in words:
-            asked.append("venv")
-            project.python.parent.mkdir(parents=True)
-            project.python.touch()
-        elif "uv" in words:
-            asked.append("sync")
-        return ""
-
-    monkeypatch.setattr(process, "run", run)
-    monkeypatch.setattr(pynini_wheel, "provide", lambda version, python: "/wheels")
-    return asked
-
-
-@pytest.mark.parametrize(
-    ("change", "made"),
-    [
-        (lambda project: None, []),
-        (lambda project: project.recipe.write_text('["pynini==1.2.3", "new"]'), ["sync"]),
-        (lambda project: project.stamp.unlink(), ["venv", "sync"]),  # an earlier one was cut short
-        (lambda project: project.stamp.write_text("{"), ["venv", "sync"]),
-    ],
-)
-def test_made_once_and_again_when_out_of_date(project, calls, change, made):
-    """New requirements are installed; a part of an environment goes."""
-    environment.bring_up_to_date(project, "")
-    assert calls == ["venv", "sync"]
-    leftover = project.venv / "half-written"
-    leftover.touch()
-    change(project)
-    assert environment.is_up_to_date(project, "") == (made == [])
-    environment.bring_up_to_date(project, "")
-    assert calls[2:] == made
-    assert leftover.exists() == ("venv" not in made)
-    assert environment.is_up_to_date(project, "")
 
 
 def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):

@@ -1,6 +1,5 @@
 """pynini's wheel: OpenFst from the user or the archive, builds that go on, sound wheels only."""
 
-import re
 import zipfile
 from pathlib import Path
 
@@ -9,18 +8,8 @@ import openfst
 import pynini_wheel
 import pytest
 from console import SetupFailure
-from openfst import OpenFst
 
 NAME = f"pynini-1.2-{environment.BUILD}-cp311-cp311-linux_aarch64.whl"
-# Writes its output in two halves; fails on the file that is named broken.cc.
-COMPILER = """
-echo "$@" >> {log}
-case "$*" in *broken.cc*) echo "broken.cc:1: error: no"; exit 1 ;; esac
-while [ "$1" != -o ]; do shift; done
-printf half > "$2"; printf whole > "$2"
-"""
-
-
 APT = """
 case "$*" in
   *--print-uris*) echo "'http://archive.example/debian/dists/bookworm/InRelease' InRelease 0" ;;
@@ -82,31 +71,3 @@ def test_made_once_and_published_whole(tmp_path, monkeypatch):
         home = pynini_wheel.provide("1.2", Path("python"))
         assert [file.name for file in home.iterdir()] == [NAME]
     assert made == ["1.2"] * 2
-
-
-def test_finished_objects_are_not_compiled_again(tmp_path, monkeypatch, programs):
-    """pynini's source in small, and a compiler that logs what it is asked."""
-    extensions = tmp_path / "source" / "extensions"
-    extensions.mkdir(parents=True)
-    for name in ("_pynini.cpp", "_pywrapfst.cpp", "stringutil.cc", "broken.cc"):
-        (extensions / name).touch()
-    for name in pynini_wheel.JOINED:
-        (extensions / name).touch()
-    log = tmp_path / "log"
-    compiler = programs("g++", COMPILER.format(log=log))
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.setattr(pynini_wheel, "parallel_jobs", lambda: 1)
-    fst = OpenFst(tmp_path / "include", tmp_path / "lib")
-    given = (extensions.parent, fst, [tmp_path / "libs" / "libfst.so.26"], tmp_path, compiler)
-    with pytest.raises(SetupFailure) as caught:
-        pynini_wheel.build_extensions(*given)
-    assert "broken.cc:1: error: no" in caught.value.report()
-    done = {file.name.removesuffix(".o") for file in tmp_path.glob("*.o")}
-    assert "broken.cc" not in done
-    assert {file.read_text() for file in tmp_path.glob("*.o")} <= {"whole"}
-    (extensions / "broken.cc").rename(extensions / "mended.cc")
-    log.unlink()
-    modules = pynini_wheel.build_extensions(*given)
-    assert not done & set(re.findall(r"-c \S*/(\S+)", log.read_text()))
-    assert [module.name.partition(".")[0] for module in modules] == ["_pywrapfst", "_pynini"]
-    assert "--disable-new-dtags,-rpath,$ORIGIN/libs" in log.read_text()
