@@ -84,7 +84,15 @@ def run_command(words, shown):
     assert not shown or printed == shown
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+SLOW = [ROOT / "docs" / "howto" / f"{name}.md" for name in ("multi_label", "searn")]
+"""Pages that train more models than others of their kind."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.nightly] * (page in SLOW)) for page in PAGES],
+    ids=NAMES,
+)
 def test_snippets(page, tmp_path, monkeypatch, capsys):
     (tmp_path / "grammars").symlink_to(ROOT / "grammars")
     monkeypatch.chdir(tmp_path)

@@ -167,6 +167,7 @@ def test_doctor_names_what_is_missing_and_what_does_not_fit(monkeypatch):
         "gone missing: pip install 'fsmeu[plot]'",
     ]
     assert ran.code == 0
+    assert "gone missing: pip install 'fsmeu[plot]'" in fsmeu("doctor").out
 
 
 # -- losses, evaluate, check -----------------------------------------------------------------------

@@ -26,6 +26,7 @@ FILES = {
     "p.jsonl": '{"probs": [0.3, 0.6, 0.2]}',
     "one.jsonl": '{"probs": [0.5], "y": "1"}',
     "zero.jsonl": '{"probs": [0.0], "y": "1"}',
+    "long.jsonl": '{"probs": [0.5], "y": "11"}',
     "empty.jsonl": "",
     "broken.npy": b"\x93NUMPY\x01",
     "short.txt": "a O O\nb O\n",
@@ -119,6 +120,7 @@ score fscore one.jsonl --decide all => --decide ... viterbi
 score fscore one.jsonl -o x.txt => --output ... .csv
 score fscore one.jsonl -o x.csv --json => --json ... both
 score fscore one.jsonl --calibrate one.jsonl => --calibrate ... must not be the corpus
+score fscore one.jsonl --calibrate long.jsonl => --calibrate, line 1: ... as long as the reference
 score fscore one.jsonl --calibrate zero.jsonl => some reference must have positive probability
 score --input-format conll accuracy short.txt => line 2 ... as many as its first, 3
 score chunk_fscore tag.iob2 => tag.iob2, line 5: ... Got Q-NP
