@@ -162,7 +162,7 @@ def test_machines_with_several_paths_for_a_sequence():
     assert chance == pytest.approx(0.382, rel=1e-12)
 
 
-def test_ten_thousand_steps_lose_no_digit():
+def test_a_thousand_steps_lose_no_digit():
     """Each of mass 1; texts of nine digits gave .99999999902 after ten."""
-    chain = lattice(np.tile(-np.log([0.3, 0.7]), (10_000, 1)))
-    assert math.exp(Acceptor(chain, (0, 1)).log_total) == pytest.approx(1.0, abs=1e-11)
+    chain = lattice(np.tile(-np.log([0.3, 0.7]), (1000, 1)))
+    assert math.exp(Acceptor(chain, (0, 1)).log_total) == pytest.approx(1.0, abs=1e-12)

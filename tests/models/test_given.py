@@ -96,7 +96,7 @@ def test_an_acceptor_and_conditions_one_after_the_other():
     listed = {y: model.probability(y) for y in product("ab", repeat=4)}
     check(model.given(machine), listed, lambda y: bool(re.fullmatch("(a+b)*", "".join(y))))
     both = model.given(machine).given(". a . .")
-    check(both, listed, lambda y: re.fullmatch("(a+b)*", "".join(y)) and y[1] == "a" or False)
+    check(both, listed, lambda y: y[1] == "a" and bool(re.fullmatch("(a+b)*", "".join(y))))
 
 
 class Over:

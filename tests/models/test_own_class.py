@@ -14,7 +14,7 @@ import fsmeu
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layer, Layered
-from fsmeu.models import Acceptor, Bernoulli, Markov, Mixture, Model, NBest, from_json
+from fsmeu.models import Bernoulli, Markov, Mixture, Model, NBest, from_json
 from fsmeu.testing import check_loss, check_model
 from tests import brute_force
 from tests.support.python_losses import Mistakes
@@ -50,13 +50,6 @@ class Steeper(Bernoulli):
 
     def __init__(self, p):
         super().__init__(np.square(p))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Unregistered(Sticky):
-    """One that says how it is written, which from_json does not know."""
-
-    _arguments = ("p", "n")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,22 +95,8 @@ def test_models_that_are_right_pass(model):
     check_model(model, model.by_hand if type(model) is Sticky else None)
     again = from_json(json.dumps(model.to_json(), allow_nan=False))
     assert (again.labels, again.n) == (model.labels, model.n)
-    assert isinstance(model, Steeper | Markov | NBest | Mixture) or isinstance(again, Acceptor)
     for y in product(model.labels, repeat=model.n):
         assert again.probability(y) == pytest.approx(model.probability(y), rel=1e-14)
-
-
-def test_expectations_and_decisions_by_hand():
-    """By the definition of the model, not by its layers."""
-    loss, model = "utility right labels any count c when z == y value c", Sticky(0.8, 3)
-    loss, truth = fsmeu.loads(loss), {y: model.by_hand(y) for y in product("ab", repeat=3)}
-    values = {
-        z: sum(p * sum(a == b for a, b in zip(z, y, strict=True)) for y, p in truth.items())
-        for z in truth
-    }
-    assert fsmeu.decode(loss, model).value == pytest.approx(max(values.values()), rel=1e-13)
-    for z, value in values.items():
-        assert fsmeu.expect(loss, z, model).value == pytest.approx(value, rel=1e-13)
 
 
 def test_ambiguity_is_computed():
@@ -128,21 +107,11 @@ def test_ambiguity_is_computed():
     assert not model.is_unambiguous
     assert Sticky(0.9, 3).is_unambiguous
     assert 1 - decision.value == pytest.approx(max(truth.values()), rel=1e-12)
-    both = fsmeu.decode_many("zero_one", [model, Twice(0.2, 3)])
-    assert both[0].value == pytest.approx(decision.value, rel=1e-12)
-
-
-def test_masses_that_are_declared_are_heeded():
-    for z in ("abb", "aaa"):
-        whole = fsmeu.expect("zero_one", z, Sticky(0.8, 3)).value
-        assert fsmeu.expect("zero_one", z, Declared(0.8, 3)).value == pytest.approx(whole / 2)
 
 
 def test_layers_of_a_class_are_not_replaced():
     with pytest.raises(FsmeuError, match=r"Other.*derived from fsmeu\.Model.*one of Bernoulli"):
         type("Other", (Bernoulli,), {"layered": lambda self: Sticky(0.8, 3).layered()})
-    with pytest.raises(FsmeuError, match=r"Unregistered.*KINDS in fsmeu/models/adapters\.py"):
-        Unregistered(0.8, 3).to_json()
     with pytest.raises(FsmeuError, match=r"Nothing: a label model must have layered\(\)"):
         type("Nothing", (Model,), {"labels": (0, 1), "n": 1})().marginals()
 
@@ -212,9 +181,6 @@ ODD = [
 def test_models_that_are_not_right_are_told_so(model, words):
     with pytest.raises(FsmeuError, match=words):
         check_model(model)
-
-
-def test_the_definition_of_a_model_is_compared():
     with pytest.raises(FsmeuError, match=r"by layers must be 0\.125, by definition\. Got 0\.32"):
         check_model(Sticky(0.8, 3), lambda y: 0.125)
 

@@ -27,14 +27,6 @@ def test_probabilities_are_shares_of_weight():
     assert from_samples(["ab", "aa"]).labels == ("a", "b")
 
 
-def test_a_list_with_one_sequence_of_a_kind_from_some_position_on():
-    """Layers behind the last branching: every listed sequence keeps its probability."""
-    model = NBest(["000110", "001010", "100001", "000110"], [1, 2, 3, 4])
-    for row, weight in (("000110", 5), ("001010", 2), ("100001", 3), ("000111", 0)):
-        assert model.probability(row) == pytest.approx(weight / 10, rel=1e-15)
-    assert model.total_mass() == pytest.approx(1, rel=1e-15)
-
-
 def test_sets_are_rows_in_sorted_order():
     model = from_samples([{"b", "c"}, {"a"}])
     assert model.sequences.tolist() == [[0, 1, 1], [1, 0, 0]]
