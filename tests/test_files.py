@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import zipfile
 from pathlib import Path
 
@@ -86,17 +85,6 @@ def test_links_keep_pointing(tmp_path):
     with pytest.raises(InputError, match=r"round: it cannot be written \("):
         write_file(tmp_path / "round", NEW)
     assert {x.name for x in tmp_path.rglob("*")} == {"folder", "x", "y", "round"}
-
-
-def test_a_named_pipe(tmp_path):
-    path, read = tmp_path / "pipe", []
-    os.mkfifo(path)
-    reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
-    reader.start()
-    write_file(path, NEW)
-    reader.join()
-    assert read == [NEW]
-    assert path.is_fifo()
 
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "log"])

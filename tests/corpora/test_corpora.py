@@ -3,12 +3,10 @@
 import gzip
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fsmeu.cli.main import app
-from fsmeu.corpora.records import inputs_and_tags, read_sentences, written
+from fsmeu.corpora.records import read_sentences
 from fsmeu.errors import InputError
 from tests.cli.conftest import Ran
 
@@ -111,19 +109,6 @@ def test_differences_are_those_to_the_baseline(draws, tmp_path):
         ends = row["difference_low"], row["difference_high"]  # all sentences are alike
         drawn = draws and expected is not None
         assert ends == (pytest.approx((expected, expected)) if drawn else (None, None))
-
-
-TOKENS = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=4)
-WORDS = TOKENS.filter(lambda word: not word.startswith("#"))  # which may be a comment
-SENTENCES = st.lists(st.tuples(WORDS, TOKENS), min_size=1, max_size=3)
-
-
-@given(st.lists(SENTENCES, min_size=1, max_size=3))
-def test_sentences_there_and_back(tmp_path_factory, corpus):
-    inputs, tags = inputs_and_tags(corpus)
-    file = tmp_path_factory.mktemp("conll") / "a.txt.gz"
-    file.write_bytes(gzip.compress(written(inputs, tags).encode()))
-    assert read_sentences(file) == corpus
 
 
 CHUNKED = "the DT B-NP\ndog NN I-NP\n"
