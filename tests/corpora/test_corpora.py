@@ -91,6 +91,9 @@ def test_labels_are_matched_by_their_text(tmp_path):
     told = run("score", "hamming", file, "--gold", 2, "--draws", 0, "--json").json
     means = [one["value"] for one in told["scores"] if one["level"] == "sentence"]
     assert means == pytest.approx([2 / 3] * len(means))
+    file.write_text("a 0 1\n\nb X 1\n\nc 1 1")  # the last columns are the reference and a decision
+    [told, *_] = run("score", "hamming", file, "--draws", 0, "--json").json["scores"]
+    assert (told["decision"], told["value"]) == ("last column", pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize("draws", [0, 50])

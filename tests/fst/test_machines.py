@@ -151,3 +151,13 @@ def test_trimmed_is_what_openfst_connects(seed):
         assert (found.start, found.states, found.arcs, found.final[0]) == (0, 1, 0, np.inf)
     else:
         assert same(found, table_from_fst(connected))
+
+
+@pytest.mark.parametrize("n", [0, 1, 20])
+def test_best_paths_of_costs_that_singles_take_for_equal(n):
+    """OpenFst's shortest paths are of single floats; probabilities differ in the tenth digit."""
+    p = 0.5 + 1e-10 * np.resize([1, -1, 3], n)
+    decision = fsmeu.decode("zero_one", p, engine="openfst")
+    assert decision.labels == (p > 0.5).astype(int).tolist()
+    assert decision.value == pytest.approx(1 - np.maximum(p, 1 - p).prod(), abs=1e-14)
+    assert decision.exact
