@@ -94,7 +94,7 @@ ROWS = [
     ("file('{\"probs\": [NaN]}')", InputError, "finite ... NaN"),
     ("file('{\"probs\": [' + '9' * 5000 + ']}')", InputError, "model JSON"),
     ('file(\'{"probs": [0.5, "0.5"]}\')', InputError, "Bernoulli p ... number"),
-    ('file(\'{"probs": [0.5, null]}\')', InputError, "Bernoulli p ... number"),
+    ("file('{\"probs\": [0.5, null]}')", InputError, "Bernoulli p ... number"),
     ('file(\'{"model": "markow"}\')', InputError, "'model' ... 'markov'"),
     ('file(\'{"model": "bernoulli", "q": [1]}\')', InputError, "'q'"),
     ("layer(source=[1])", InputError, "layers[0] source ... from 0 to 0"),
