@@ -5,7 +5,7 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import EmptyError
-from tests import brute_force, shelf
+from tests import shelf
 from tests.decoding.listing import TOLERANCE, make_listing, random_model
 
 
@@ -56,26 +56,6 @@ def test_with_a_constraint():
             assert not any(case.distribution[z] for z in listing.sequences if sum(z) <= 2)
 
 
-def test_a_loss_in_python():
-    class Runs:
-        """The difference of the numbers of runs."""
-
-        def start(self):
-            return (0, None, None)
-
-        def step(self, state, a, b):
-            return (state[0] + (a != state[1]) - (b != state[2]), a, b)
-
-        def value(self, state):
-            return abs(state[0])
-
-    loss = fsmeu.function_loss(Runs(), (0, 1), name="runs")
-    listing = make_listing(loss, (0, 1), 4)
-    random = np.random.default_rng(5)
-    for y in listing.sequences[::5]:
-        check(listing, random_model(random, (0, 1), 4), y)
-
-
 def test_many_labels_under_hamming():
     """Counts with one slope pay on arcs: 3,000 positions take no 3,000 states."""
     random = np.random.default_rng(1)
@@ -87,17 +67,3 @@ def test_many_labels_under_hamming():
     wrong = np.array(list("abcd"))[None, :] != y[:, None]
     best = (scores + wrong / 3000).argmax(axis=1)
     assert found.labels == [*np.array(list("abcd"))[best]]
-
-
-def test_margin_of_a_structured_svm():
-    """The most violated constraint is at least as violated as that of any other sequence."""
-    random = np.random.default_rng(2)
-    labels = ("O", "B-X", "I-X")
-    field = fsmeu.models.from_potentials(
-        random.normal(size=(4, 3)), random.normal(size=(3, 3)), labels=labels
-    )
-    y = ("B-X", "I-X", "O", "B-X")
-    score = fsmeu.load("chunk_fscore", labels=labels)
-    margins = [field.log_probability(z) - score(z, y) for z in brute_force.sequences(labels, 4)]
-    found = fsmeu.decode("chunk_fscore", field, augment=y)
-    assert found.value == pytest.approx(max(margins), rel=1e-12)

@@ -1,7 +1,5 @@
 """Which method decides: by property, never by name; what options and bounds say of it."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -19,10 +17,8 @@ SHORT, LONG = (Markov([0.6, 0.4], [[0.85, 0.15], [0.3, 0.7]], n) for n in (24, 6
 
 COUNTS = "utility q labels 0 1 count a when z + y == 2 count b by z count c by y value "
 RENAMED = [
-    ("fscore", f"{COUNTS} if not c + b == 0 then (a + a) / (c + b) else 1"),
     ("fscore", f"{COUNTS} 4 / 2 * a / (0.5 * (2 * b + c + c)) or 1 when (n == 0 or b + c == 0)"),
     ("hamming", "loss q labels 0 1 count ok when y == z value 1 - ok / n or 0 when n == 0"),
-    ("zero_one", "loss q labels 0 1 flag off when z != y value off"),
     ("g_tp_pr", f"{COUNTS} a / sqrt(b * c) or 1 when b + c == 0 or 0 when b * c == 0"),
     (
         "pk",
@@ -78,20 +74,6 @@ def test_bounds_and_regret(name, method):
             assert float(found) == pytest.approx(listing.sign * decision.value - worth, abs=1e-12)
             assert found.lower <= known + 1e-12
             assert known <= found.upper + 1e-12
-
-
-def test_search_is_no_worse_than_its_starts():
-    """A local optimum that beats the most probable sequence and the most probable labels."""
-    rng = np.random.default_rng(41)
-    for name, n in product(["jaccard", "boundary_fscore", "threshold"], [3, 6]):
-        listing = shelf_listing(name, n)
-        case = random_model(rng, (0, 1), n)
-        found = fsmeu.decode(listing.loss, case.model, method="search")
-        own = listing.worth(found.labels, case.distribution)
-        near = [[1 - a if j == i else a for j, a in enumerate(found.labels)] for i in range(n)]
-        starts = (case.model.most_probable(1)[0][0], case.model.marginals().argmax(axis=1))
-        for other in (*near, *starts):
-            assert own >= listing.worth(other, case.distribution) - 1e-11
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -186,22 +168,6 @@ def test_many_with_options():
             for model in models
         ]
         assert [repr(d) for d in together] == [repr(d) for d in each]
-
-
-def test_models_of_one_structure_with_and_without_two_probabilities():
-    """P(0) + P(1) is 1 up to the last digit in one model and not in the other; no range allows it.
-
-    The first is decided by probabilities of ones, which the second does not have.
-    """
-    text = "utility f labels any count hyp when z == 4 value 1 or 0 when hyp"
-    loss = fsmeu.loads(text, labels=[-1, 4])
-    whole = Independent([[0.5, 0.5], [0.5, 0.5]], (-1, 4))
-    lacking = Independent([[0.5, 0.5], [0.561981334847804, 0.4380186651521959]], (-1, 4))
-    for models in ([whole, lacking], [lacking, whole]):
-        together = fsmeu.decode_many(loss, models)
-        each = [fsmeu.decode(loss, model) for model in models]
-        assert [d.labels for d in together] == [d.labels for d in each] == [[-1, -1]] * 2
-        assert [d.method for d in together] == [d.method for d in each]
 
 
 # -- the model's side ------------------------------------------------------------------------------

@@ -43,28 +43,14 @@ def separate(z):
     return (1, 1) not in itertools.pairwise(z)
 
 
-def acceptor(arcs, finals):
-    """An acceptor built with OpenFst's own hands, from arcs (source, label, target)."""
-    fst, one = pynini.Fst(), pynini.Weight.one("tropical")
-    for _ in range(1 + max(max(source, target) for source, _, target in arcs)):
-        fst.add_state()
-    for source, label, target in arcs:
-        fst.add_arc(source, pynini.Arc(label, label, one, target))
-    for state in finals:
-        fst.set_final(state, one)
-    return fst.set_start(0)
-
-
 def at_most(count):
-    """An acceptor of sequences with at most this many ones."""
-    arcs = [(state, 1, state) for state in range(count + 1)]
-    return acceptor([*arcs, *((state, 2, state + 1) for state in range(count))], range(count + 1))
-
-
-def one_before(k):
-    """A machine with an epsilon: a 1, then k labels, then the end."""
-    labels = [(state, label, state + 1) for state in range(2, k + 2) for label in (1, 2)]
-    return acceptor([(0, 1, 0), (0, 2, 0), (0, 0, 1), (1, 2, 2), *labels], [k + 2])
+    """An acceptor of sequences with at most this many ones, built with OpenFst's own hands."""
+    fst, weight = pynini.Fst(), pynini.Weight.one("tropical")
+    for state in [fst.add_state() for _ in range(count + 1)]:
+        fst.set_final(state, weight).add_arc(state, pynini.Arc(1, 1, weight, state))
+    for state in range(count):
+        fst.add_arc(state, pynini.Arc(2, 2, weight, state + 1))
+    return fst.set_start(0)
 
 
 CONSTRAINTS = [
@@ -109,26 +95,6 @@ def test_far_from_what_is_probable():
     few = fsmeu.decode("zero_one", p, constraint=FEW_ONES)
     assert (few.labels, few.exact) == ([1] * 3 + [0] * 37, True)
     assert fsmeu.decode("jaccard", p, constraint=FEW_ONES).labels == few.labels
-
-
-def test_a_condition_changes_what_is_expected_and_a_constraint_does_not():
-    """Enumerated: ``given`` moves probability, ``constraint`` leaves out hypotheses."""
-    bio, tags = fsmeu.constraints.bio(), ("O", "B-NP", "I-NP")
-    loss = fsmeu.load("chunk_fscore", types=["NP"])
-    rows = np.array([[0.5, 0.2, 0.3], [0.3, 0.1, 0.6], [0.6, 0.2, 0.2]])
-    model = fsmeu.models.Independent(rows, tags)
-    every = list(itertools.product(tags, repeat=3))
-    chances = np.array([np.prod(rows[range(3), [tags.index(a) for a in y]]) for y in every])
-    formed = ["O I" not in " ".join(("O", *y)) for y in every]
-    for asked, options, p in (
-        (model, {"constraint": bio}, chances),
-        (model.given(bio), {}, chances * formed),
-    ):
-        values = {z: sum(p / p.sum() * [loss(z, y) for y in every]) for z in every}
-        best = max(value for value, well in zip(values.values(), formed, strict=True) if well)
-        found = fsmeu.decode(loss, asked, **options)
-        assert found.value == pytest.approx(best, rel=1e-12)
-        assert values[tuple(found.labels)] == pytest.approx(best, rel=1e-12)
 
 
 # -- expressions -----------------------------------------------------------------------------------
@@ -184,9 +150,7 @@ def test_labels_that_look_like_operators():
         ("((0? 1?){300}){400}", 7, lambda z: True),
         ("(.{0,999}){0,999} 1", 5, lambda z: z[-1] == 1),
         ("!(.* 1 .{300})", 4, lambda z: True),
-        ("(1{1000}){100} | 0*", 3, lambda z: not any(z)),
         ("(0 | 1?" * 90 + "0" + ")*" * 90, 200, lambda z: True),
-        (one_before(16), 25, lambda z: z[8] == 1),  # 2^17 states, were it determinised
     ],
 )
 def test_large_constraints_of_short_sequences(constraint, n, rule):
@@ -194,20 +158,6 @@ def test_large_constraints_of_short_sequences(constraint, n, rule):
     found = uniform((0, 1), n).given(constraint)
     for z in np.random.default_rng(2).integers(0, 2, (20, n)).tolist():
         assert (found.probability(z) > 0) == rule(z)
-
-
-def test_many_labels_and_long_lists():
-    """500 labels, of which an expression names two; 200 sequences, one by one."""
-    labels = tuple(f"t{k}" for k in range(500))
-    p = np.zeros((4, 500))
-    p[:, [3, 7, 8, 9]] = [0.2, 0.3, 0.1, 0.4]
-    model = fsmeu.models.Independent(p, labels).given("!(.* t7 t9 .*) & .* t3")
-    assert model.probability(["t7", "t8", "t9", "t3"]) > 0
-    assert not model.probability(["t7", "t9", "t9", "t3"])
-    assert not model.probability(["t7", "t8", "t9", "t8"])
-    rows = np.unique(np.random.default_rng(4).integers(0, 4, (200, 6)), axis=0).tolist()
-    text = " | ".join(" ".join(map(str, row)) for row in rows)
-    assert [*map(list, allowed_by(text, (0, 1, 2, 3), 6))] == rows
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])

@@ -1,7 +1,6 @@
 """Decisions for a corpus, against all hypotheses of a few short sentences."""
 
 import re
-from fractions import Fraction
 from itertools import chain, product
 
 import numpy as np
@@ -9,11 +8,9 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.losses.language.read import read
-from tests import brute_force, shelf
 from tests import corpora_by_listing as listing
+from tests import shelf
 from tests.decoding.listing import COUNTS, random_field
-from tests.losses.meaning import World
 
 DECIDED = ["fscore", "fbeta", "hamming", "chunk_fscore"]
 
@@ -57,15 +54,6 @@ def test_best_of_all_hypotheses(name, kind):
     assert all(float(low) <= float(high) for low, high in sides)
 
 
-@pytest.mark.parametrize("values", [{"MOST_TRIES": 1}, {"EXACT_SUMS": 0}])
-def test_where_searches_end(values, lowered):
-    """The limit on tries is that of long sequences; where sums are not exact, a gap is told."""
-    lowered(**values)
-    for seed in range(3):
-        loss, meaning, models, listed = corpus("chunk_fscore", "field", seed + 40)
-        check(fsmeu.decode_corpus(loss, models), loss, meaning, listed)
-
-
 def test_values_that_are_not_linear_in_true_positives():
     """Jaccard: the explicit engine decides it for any model, the other for independent labels."""
     for seed, kind in enumerate(listing.KINDS):
@@ -81,28 +69,6 @@ def test_values_that_are_not_linear_in_true_positives():
     assert [len(z) for z in found.labels] == [20] * 60
     assert [*chain(*found.labels)] == fsmeu.decode(loss, np.concatenate(models)).labels
     assert fsmeu.expect_corpus(loss, found.labels, models).value == pytest.approx(found.value)
-
-
-ROUNDED = {
-    "tenths": "count a by 1/10 when z == y count b by 3/10 when z == 1 and y == 1 value a + b",
-    "great": "count a by 10^16/3 when z == y count b by 10^16/3 when z != y "
-    "count e by 1/10 when z == 1 and y == 1 value e + a + b - 10^16/3 * n",
-    "squares": "count a by 1/3 when z == y count b by 1/3 when y == 1 value 10^6 * (a - b)^2 + a",
-}
-
-
-@pytest.mark.parametrize("name", ROUNDED)
-def test_bounds_of_the_explicit_engine_hold_what_rounding_takes(name):
-    """The truth is the file in fractions: amounts that doubles do not hold, which may cancel."""
-    text = f"utility f labels 0 1 {ROUNDED[name]}"
-    parts = [[0.3, 0.8], [], [0.6]]
-    found = fsmeu.decode_corpus(fsmeu.loads(text), parts, engine="openfst")
-    every = brute_force.bernoulli(map(Fraction, chain(*parts)))
-    world = World(read(text), (0, 1), 3)
-    values = {z: sum(p * world.run(z, y) for y, p in every.items()) for z in every}
-    for value in (max(values.values()), values[tuple(chain(*found.labels))]):
-        assert found.lower <= value <= found.upper
-    assert found.exact == (name != "great")
 
 
 @pytest.mark.parametrize("name", ["fscore", "chunk_fscore"])
@@ -128,20 +94,6 @@ def test_what_a_corpus_changes():
     assert fsmeu.decode_corpus(f1, models).labels == [[0], [1, 1, 1]]
     none = fsmeu.decode_corpus(fsmeu.load("fscore"), [])
     assert (none.labels, none.value, none.exact) == ([], 1.0, True)
-
-
-def test_models_of_any_structure():
-    """Lists and restricted models beside each other."""
-    rng, tags = np.random.default_rng(8), listing.TAGS
-    loss, _, count, value = listing.loaded("chunk_fscore")
-    one, of_one = listing.field(rng, 2, tags)
-    formed = one.given(fsmeu.constraints.bio())
-    kept = {y: p for y, p in of_one.items() if formed.probability(y) > 0}
-    mass = sum(kept.values())
-    three = {("B-X", "O"): Fraction(1, 4), ("O", "B-X"): Fraction(3, 4)}
-    listed = [{y: p / mass for y, p in kept.items()}, three]
-    few = fsmeu.models.NBest(list(three), [0.25, 0.75], labels=tags)
-    check(fsmeu.decode_corpus(loss, [formed, few]), loss, (tags, count, value), listed)
 
 
 def test_the_shelf():

@@ -118,29 +118,6 @@ def test_long_sequences_are_decided_alike_by_counts_and_by_generating_functions(
     assert stand_apart(lanes.labels, 3)
 
 
-def test_expectations_and_machines_know_them_alone():
-    """A distribution of allowed hypotheses has an expectation; machines have no other paths."""
-    loss = fsmeu.load("event_fscore", tolerance=1)
-    hypotheses = Bernoulli([0.3, 0.6, 0.2, 0.5]).given(fsmeu.constraints.min_gap(3))
-    model = Bernoulli([0.5, 0.1, 0.7, 0.4])
-    wanted = sum(
-        hypotheses.probability(z) * fsmeu.expect(loss, z, model).value for z in allowed(4, 1)
-    )
-    assert fsmeu.expect(loss, hypotheses, model).value == pytest.approx(wanted)
-    minus = fsmeu.load("event_fscore", tolerance=1, empty=-1)  # no value is 0 after a shift
-    for machine in (minus.compile(4), minus.compile(4, minimize=True)):
-        graph = fsmeu.to_networkx(machine)
-        read = {(): {graph.graph["start"]}}
-        for _ in range(4):
-            after = {}
-            for z, states in read.items():
-                for state in states:
-                    for _, target, arc in graph.out_edges(state, data=True):
-                        after.setdefault((*z, int(arc["input"])), set()).add(target)
-            read = after
-        assert sorted(read) == allowed(4, 1)
-
-
 BAD = [0, 1, 0, 1]
 REFUSED = {
     "loss": lambda loss: loss(BAD, BAD),

@@ -1,5 +1,7 @@
 """Which methods the algebra of a loss allows, and that what they call best is best."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -75,10 +77,7 @@ def test_methods_of_the_shelf(name):
 FAST = [
     ("fscore", {"empty": 0}),
     ("fscore", {"alpha": 0.25, "empty": 0.5}),
-    ("fscore", {"alpha": 0}),
-    ("recall", {}),
     ("jaccard", {"empty": 0}),
-    ("fractional_linear", {"c2": -0.5, "d2": 0}),  # 0/0 without ones of y, whatever z is
     ("fractional_linear", {"c2": -1, "d0": 1, "d2": 0, "d3": -1}),  # where y has nothing else
     ("fractional_linear", {"c0": 0, "c1": 3, "c3": -1, "d0": 1, "d1": 0, "d2": 1, "d3": 2}),
 ]
@@ -104,39 +103,24 @@ def test_many_independent_vectors(name, params):
 
 # -- losses that split by tape in other words ------------------------------------------------------
 
-STATES = (
-    "state A B arc A -> B when {0} == 1 arc A -> A otherwise "
-    "arc B -> A when {0} == 1 arc B -> B otherwise"
-)
-OF_Z, OF_Y = STATES.format("z"), STATES.format("y")
-TP = "count tp when z == 1 and y == 1"
 RISE = "memory a of z last 1 let rise = z == 1 and not old a[0] == 1"
-FILES = {
-    "states of z": f"{OF_Z} count c when at B and y == 1 value c",
-    "states of y": f"{OF_Y} count c when at B and z == 1 count d when z == 1 value c - d / 3",
-    "states and a flag": f"{OF_Z} flag f when y == 1 count c when at B and f value c / n",
+TP = "count tp when z == 1 and y == 1"
+SPLIT = {
+    "states of y": "state A B arc A -> B when y == 1 arc A -> A otherwise arc B -> A when y == 1 "
+    "arc B -> B otherwise count c when at B and z == 1 count d when z == 1 value c - d / 3",
     "F1 shifted": f"{TP} count both by (y == 1) - (z == 0) + 1 value tp / (both + 1)",
     "rises": f"{RISE} count tp when rise and y == 1 count both by (rise) + y value tp / (1 + both)",
-    "clock": f"register p in 0..1 start 0 next i % 2 {TP} count c when y == 1 and p == 1 "
-    "count h when z == 1 value tp / (1 + c + h)",
-    "tally of the other tape": "memory m of y last 2 count c when tally(m, z) == 1 value c",
-    "difference": f"{TP} count d by y - z value tp - abs(d)",
 }
-SPLIT = set(FILES) - {"difference", "tally of the other tape"}
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_losses_in_other_words(name):
-    """Against the second reading of the file; most are still sums or counts of both tapes."""
-    program = LossCase(f"utility f labels 0 1 {FILES[name]}", (0, 1), False, {})
-    for order in (0, 2):
-        kind, more = ("markov", {"order": order}) if order else ("independent", {})
-        case = written_case(program, kind, 3, 30 + order, **more)
-        assert run_check(case, "decode", 3).result == "passed"
-        decided = fsmeu.decode(case.loss, case.built[0])
-        assert decided.exact
-        if order and name in SPLIT:
-            assert decided.method in ("additive", "counting")
+@pytest.mark.parametrize("name", SPLIT)
+def test_losses_that_split_in_other_words(name):
+    """Against the second reading of the file; they are still sums or counts of both tapes."""
+    program = LossCase(f"utility f labels 0 1 {SPLIT[name]}", (0, 1), False, {})
+    case = written_case(program, "markov", 3, 32, order=2)
+    assert run_check(case, "decode", 3).result == "passed"
+    decided = fsmeu.decode(case.loss, case.built[0])
+    assert (decided.exact, decided.method) == (True, "counting")
 
 
 # -- ends of the range, and numbers that are great, small or none ----------------------------------
@@ -162,16 +146,6 @@ def test_a_value_that_no_pair_betters_is_proven_by_whichever_method(case):
     assert whole.value == pytest.approx(best, abs=1e-12)
 
 
-def test_a_search_of_long_sequences_ends_at_once():
-    """A loss of which no algebra is known, and a reference that is certain."""
-    loss = fsmeu.loads(
-        "loss runs\nlabels 0 1\nage a since z != y up to 3\ncount c by a * a when z != y\n"
-        "count d when z != y\nvalue sqrt(c + d)\nrange 0 .. n"
-    )
-    found = fsmeu.decode(loss, [1.0, 0.0] * 60)
-    assert (found.labels, found.value, found.exact) == ([1, 0] * 60, 0.0, True)
-
-
 def test_what_is_not_at_the_end_is_not_proven():
     """Neither by a range that is wide, nor by one label that is certain."""
     loss = fsmeu.loads("utility u\nlabels 0 1\ncount c when z == y\nvalue c * c\nrange 0 .. 10^9")
@@ -181,17 +155,6 @@ def test_what_is_not_at_the_end_is_not_proven():
     assert (found.value, found.exact) == (36.0, True)
 
 
-def test_one_label():
-    """With one label there is one sequence."""
-    loss = fsmeu.load("hamming", labels=["A"])
-    model = fsmeu.models.Independent(np.ones((4, 1)), labels=["A"])
-    for method in ("auto", "additive", "counting", "viterbi", "exhaustive", "search", "nbest"):
-        decision = fsmeu.decode(loss, model, method=method)
-        assert decision.labels == ["A"] * 4
-        assert decision.value == 0.0
-
-
-F1_OF = "value tp / (1 + hyp + ref) range 0 .. 1"
 AS_LISTED = {
     "counts that no rule serves": (
         "loss f labels 0 1 count tp when z and y count ref by 1e12 when y "
@@ -199,36 +162,17 @@ AS_LISTED = {
         [0.0, 1.0, 0.5028575977596241],
         {"FEWEST_FOR_NODES": 0, "SHORT_RULE": 1},
     ),
-    "a denominator that is 0 for one number of ones": (
-        "utility f labels 0 1 count hyp when z == 1 count ref when y == 1 value "
-        "1 / ((hyp - 1)^2 + n - ref) or 1 when (hyp - 1)^2 + n - ref == 0 range 0 .. 1",
-        [0.5, 0.5, 0.5],
-        {},
-    ),
-    "a total far from what references count": (
-        "utility f labels 0 1 age mz since z == 0 up to 2 age my since y == 0 up to 2 "
-        "count tp when z == 1 and mz < 2 and y == 1 and my < 2 count hyp when z "
-        "count ref when y and my < 2 value tp / (hyp + 0.3 * ref) or 0 when ref == 0 range 0 .. 1",
-        [0.5, 0.5, 0.5, 0.25],
-        {},
-    ),
     "totals that no hypothesis has": (
         f"utility f labels 0 1 {TP} count hyp by 3 when z == 1 count ref when y == 1 value "
         "tp / (hyp + ref) or 0.75 when hyp + ref == 0 range 0 .. 1",
         [1.0, 0.5, 0.0, 0.1, 0.6],
-        {},
+        limits.LONG,
     ),
     "references that count very much": (
         f"utility f labels 0 1 {TP} count hyp when z == 1 count ref by if y == 1 then 1e15 else 1 "
         "value tp / (hyp + ref) or 0 when hyp + ref == 0 range 0 .. 1",
         [0.3, 0.7, 0.6, 0.4],
-        {},
-    ),
-    "a joint count that is always 0": (
-        "utility f labels 0 1 count tp by (n > 2) when z == 1 and y == 1 count hyp when z == 1 "
-        "count ref when y == 1 value 2 * tp / (hyp + ref) or 1 when hyp + ref == 0 range 0 .. 1",
-        [0.5, 0.25],
-        {},
+        limits.LONG,
     ),
 }
 
@@ -236,31 +180,17 @@ AS_LISTED = {
 @pytest.mark.parametrize("case", AS_LISTED)
 def test_odd_losses_are_decided_as_listing_does(case):
     """Each was once decided otherwise in the ways of long sequences."""
-    text, p, more = AS_LISTED[case]
+    text, p, values = AS_LISTED[case]
     loss = fsmeu.loads(text)
-    best = fsmeu.decode(loss, p, method="exhaustive")
-    for values in ({}, more or limits.LONG):
-        with limits.lowered(values):
-            for method in ("auto", "ratios", "counting", "lanes"):
-                try:
-                    found = fsmeu.decode(loss, p, method=method)
-                except (InputError, SizeLimitError):
-                    continue
+    best = fsmeu.decode(loss, p, method="exhaustive").value
+    with limits.lowered(values):
+        for method in ("auto", "ratios", "counting", "lanes"):
+            with suppress(InputError, SizeLimitError):
+                found = fsmeu.decode(loss, p, method=method)
                 own = fsmeu.expect(loss, found.labels, p).value
                 assert found.value == pytest.approx(own, rel=1e-11, abs=1e-15)
-                assert found.lower <= best.value + 1e-15
-                assert best.value <= found.upper + 1e-15
-                if found.exact:
-                    assert found.value == pytest.approx(best.value, rel=1e-9, abs=1e-15)
-
-
-@pytest.mark.parametrize("scale", [1e30, 1e200, 3e18])
-def test_denominators_of_any_size(scale):
-    """Whole weights of a denominator may pass what an integer of numpy holds."""
-    text = f"utility f\nlabels 0 1\ncount tp when z == 1 and y == 1\nvalue (1 + tp) / {scale!r}"
-    found = fsmeu.decode(fsmeu.loads(text), [0.5, 0.25], method="ratios")
-    assert found.labels == [1, 1]
-    assert found.value == pytest.approx(1.75 / scale, rel=1e-12)
+                assert found.lower - 1e-15 <= best <= found.upper + 1e-15
+                assert not found.exact or own == pytest.approx(best, rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize("method", ["auto", "ranking", "exhaustive"])
@@ -271,24 +201,6 @@ def test_bounds_hold_what_values_lose_to_rounding(method):
     found = fsmeu.decode(fsmeu.loads(text), [0.616909777630732] * 3, method=method)
     assert found.lower <= 0 <= found.upper
     assert found.upper - found.lower < 1e-12
-
-
-def test_steps_and_amounts_of_what_no_state_reaches():
-    """A register that grows to 3 has no step from 9; amounts of 300 where nothing is counted."""
-    steps = "if {1} == 1 and {0} < 3 then {0} + 1 else 0 / (9 - {0})"
-    grows = f"register {{0}} in 0..n start 0 next {steps}"
-    loss = fsmeu.loads(
-        f"utility f labels 0 1 {grows.format('a', 'z')} {grows.format('b', 'y')} {TP} and a == b "
-        f"count hyp when z == 1 count ref when y == 1 {F1_OF}"
-    )
-    p = [0.3, 0.7, 0.5, 0.9, 0.2, 0.6, 0.6, 0.8, 0.4, 0.7]
-    found, listed = (fsmeu.decode(loss, p, method=one) for one in ("counting", "exhaustive"))
-    assert found.value == pytest.approx(listed.value, rel=TOLERANCE)
-    text = "age m since y == 0 up to 2 count tp count r by 300 when y == 1 and m < 2 value r^1"
-    lists = [[0, 0, 1, 1], [0, 1, 0, 0], [0, 0, 0, 0]]
-    model = fsmeu.models.NBest(lists, [0.4, 0.6, 0.0], (0, 1))
-    found = fsmeu.decode(fsmeu.loads(f"utility f labels 0 1 {text}"), model, method="counting")
-    assert found.value == pytest.approx(300.0)
 
 
 # -- long rows -------------------------------------------------------------------------------------

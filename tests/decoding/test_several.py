@@ -105,34 +105,3 @@ def test_what_is_not_proven():
         best = sorted(values.values(), reverse=True)
         assert all(one.lower <= x <= one.upper for one, x in zip(found, best, strict=False))
         assert [one.value for one in found] == sorted((x.value for x in found), reverse=True)
-
-
-def test_long_sequences(lowered):
-    """In the ways of many counts: against all answers that a constraint leaves."""
-    lowered(LANE_DECISION_WORK=1)
-    random = np.random.default_rng(3)
-    p = random.random(140) * 0.5
-    p[-8:] = random.random(8)
-    head = (p[:-8] > 0.3).astype(int)
-    constraint = " ".join(map(str, head)) + " (0|1)" * 8
-    found = fsmeu.decode("fscore", p, constraint=constraint, k=3)
-    values = {
-        (*head.tolist(), *tail): expected_f1(np.array([*head, *tail]), p)
-        for tail in brute_force.sequences((0, 1), 8)
-    }
-    assert all(one.exact for one in found)
-    check(found, values, True, 3)
-
-
-def expected_f1(z, p):
-    """E[F1] of independent labels, by the distribution of ones inside and outside of z."""
-    inside, outside = np.ones(1), np.ones(1)
-    for one, x in zip(z, p, strict=True):
-        if one:
-            inside = np.convolve(inside, [1 - x, x])
-        else:
-            outside = np.convolve(outside, [1 - x, x])
-    tp = np.arange(len(inside))[:, None]
-    below = z.sum() + tp + np.arange(len(outside))
-    values = np.where(below > 0, 2 * tp / np.maximum(below, 1), 1.0)
-    return float(inside @ values @ outside)
