@@ -5,10 +5,9 @@ import pytest
 
 import fsmeu
 from fsmeu.models import Bernoulli, Independent, Markov
-from tests import brute_force
-from tests.decoding.listing import check, make_listing, random_model, shelf_listing
+from tests.decoding.listing import check, random_model, shelf_listing
 from tests.label_models import PLAIN_KINDS, plain_model
-from tests.strategies import ModelCase
+from tests.strategies import listed
 from tests.support.python_losses import Mistakes
 
 P = [0.9, 0.5, 0.3, 0.2]
@@ -24,11 +23,6 @@ RENAMED = [
         "pk",
         "loss q labels 0 1 age a since z == 1 up to 2 age b since y == 1 up to 2 "
         "count wrong when i >= 2 and (a < 2) != (b < 2) value wrong / (n - 1) or 0 when n < 2",
-    ),
-    (
-        "jaccard",
-        "utility q labels 0 1 count both by z * y count any by max(z, y) "
-        "value both / any or 1 when any == 0",
     ),
 ]
 
@@ -83,16 +77,13 @@ def test_keep_is_never_proven():
     """Kept states rank candidates; the value told is exact, bounds are those of the file."""
     rng = np.random.default_rng(3)
     loss = fsmeu.load("fscore")
-    for n in (1, 4, 6):
-        p = rng.random(n)
-        listing = make_listing(loss, (0, 1), n)
-        case = ModelCase(Bernoulli(p), brute_force.bernoulli(p))
-        for method, keep in (("ranking", 1), ("ranking", 2 * n), ("exhaustive", 1), ("auto", 3)):
-            decision = fsmeu.decode(loss, p, method=method, keep=keep)
-            check(listing, case, decision)
-            assert (decision.exact, decision.lower, decision.upper) == (False, 0.0, 1.0)
-        whole = fsmeu.decode(loss, p, method="ranking", keep=10_000)
-        assert whole.value == pytest.approx(fsmeu.decode(loss, p).value, rel=1e-12)
+    case = listed(plain_model(rng, "bernoulli", (0, 1), 4))
+    for method, keep in (("ranking", 1), ("ranking", 8), ("exhaustive", 1), ("auto", 3)):
+        decision = fsmeu.decode(loss, case.model, method=method, keep=keep)
+        check(shelf_listing("fscore", 4), case, decision)
+        assert (decision.exact, decision.lower, decision.upper) == (False, 0.0, 1.0)
+    whole = fsmeu.decode(loss, case.model, method="ranking", keep=10_000)
+    assert whole.value == pytest.approx(fsmeu.decode(loss, case.model).value, rel=1e-12)
 
 
 BUDGETS = {
@@ -119,15 +110,6 @@ def test_a_greater_budget_finds_no_worse(case, lowered):
     assert more.exact == (case != "search")
 
 
-def test_an_answer_comes_when_the_seconds_are_over():
-    p = np.random.default_rng(0).random(40)
-    for options in ({"method": "ranking"}, {"method": "ranking", "engine": "openfst"}):
-        late = fsmeu.decode("g_mean", p, seconds=1e-9, **options)
-        assert not late.exact
-        assert "seconds were over" in late.why
-        assert late.value == pytest.approx(fsmeu.expect("g_mean", late.labels, p).value, rel=1e-9)
-
-
 # -- several at once -------------------------------------------------------------------------------
 
 
@@ -137,7 +119,7 @@ def test_many_are_each(name):
     loss = fsmeu.load(name)
     rng = np.random.default_rng(21)
     kinds = ("bernoulli", "bernoulli", *PLAIN_KINDS)
-    models = [plain_model(rng, kind, (0, 1), n).build() for kind in kinds for n in (4, 0, 4)]
+    models = [plain_model(rng, kind, (0, 1), n).build() for kind in kinds for n in (3, 0, 3)]
     told = []
     together = fsmeu.decode_many(loss, models, progress=lambda done, note: told.append(done))
     assert told == sorted(told)
@@ -170,11 +152,8 @@ def test_many_with_options():
         assert [repr(d) for d in together] == [repr(d) for d in each]
 
 
-# -- the model's side ------------------------------------------------------------------------------
-
-
 def test_labels_in_either_order():
-    """The same decision, whether ones are the first label or the second, alone and together."""
+    """The same decision, whether ones are the first label or the second; ones may be rare."""
     p = np.random.default_rng(1).beta(0.3, 3, size=1200)
     rows = np.stack([1.0 - p, p], axis=1)
     for name in ("fscore", "jaccard", "balanced_accuracy"):
@@ -183,21 +162,7 @@ def test_labels_in_either_order():
         turned = fsmeu.decode(loss, Independent(rows[:, ::-1].copy(), [1, 0]))
         assert (turned.labels, turned.method, turned.exact) == (plain.labels, plain.method, True)
         assert turned.value == pytest.approx(plain.value, rel=1e-12)
-    mirrored = fsmeu.loads(
-        "utility f labels 0 1 count tn when z == 0 and y == 0 count no when z == 0 "
-        "count neg when y == 0 value 2 * tn / (no + neg) or 1 when no + neg == 0"
-    )
-    few = np.random.default_rng(2).beta(1, 1, size=(4, 6))
-    for p, many in zip(few, fsmeu.decode_many(mirrored, list(few)), strict=True):
-        wanted = fsmeu.decode("fscore", 1.0 - p)
-        for found in (fsmeu.decode(mirrored, p), many):
-            assert found.labels == [1 - label for label in wanted.labels]
-            assert found.value == pytest.approx(wanted.value, rel=1e-12)
-
-
-def test_ones_next_to_impossible():
-    """An expectation of 1e-97 ones is served."""
-    rows = [[1 - 1e-100, 1e-100]] * 2
+    rows = [[1 - 1e-100, 1e-100]] * 2  # next to impossible
     found = fsmeu.decode("fscore", Markov(rows[0], rows, n=1_500))
     assert (found.value, set(found.labels)) == (1.0, {0})
 

@@ -55,7 +55,6 @@ def at_most(count):
 
 CONSTRAINTS = [
     (FEW_ONES, few_ones),
-    ("!(.* 1 1 .*)", separate),
     ("(0* (1 0*){0,3}) & !(.* 1 1 .*)", lambda z: few_ones(z) and separate(z)),
     (at_most(3), few_ones),
     (fsmeu.constraints.min_gap(2), separate),
@@ -63,7 +62,6 @@ CONSTRAINTS = [
 PROVEN = {
     "fscore": {"counting"},
     "hamming": {"additive", "counting"},
-    "pk": {"additive", "counting"},
     "zero_one": {"viterbi"},
     "g_mean": set(),
 }
@@ -84,17 +82,6 @@ def test_the_best_that_is_allowed(name):
                     proven.add(method)  # a search proves nothing but an end of the range, 0..1
     assert proven >= PROVEN[name] | {"exhaustive", "auto"}
     assert not proven & {"search", "ranking", "ratios", "chain_ratios"}
-
-
-def test_far_from_what_is_probable():
-    """Where nothing probable is allowed, or millions of forbidden sequences are more probable."""
-    for name in ("zero_one", "fscore", "hamming"):
-        decision = fsmeu.decode(name, [1.0, 1.0], constraint="0 0")
-        assert (decision.labels, decision.exact) == ([0, 0], True)
-    p = [0.9 - 0.01 * i for i in range(40)]
-    few = fsmeu.decode("zero_one", p, constraint=FEW_ONES)
-    assert (few.labels, few.exact) == ([1] * 3 + [0] * 37, True)
-    assert fsmeu.decode("jaccard", p, constraint=FEW_ONES).labels == few.labels
 
 
 # -- expressions -----------------------------------------------------------------------------------
@@ -121,7 +108,7 @@ def test_expressions_are_those_of_python(lowered, few):
     lowered(FEW_CONSTRAINT_STATES=few)
     rng = random.Random(5)
     empty = 0
-    for number in range(120):
+    for number in range(60):
         (first, one), (second, two) = write(rng, 3), write(rng, 2)
         n = rng.randrange(6)
         sign, rule = (("&", all), ("|", any))[number % 2]
@@ -134,7 +121,7 @@ def test_expressions_are_those_of_python(lowered, few):
         text = f"(({first}) {sign} !({second})) | (0 1){{9}}"
         assert allowed_by(text, (0, 1), n) == expected, (first, second, n)
         empty += not expected
-    assert 0 < empty < 60
+    assert 0 < empty < 40
 
 
 def test_labels_that_look_like_operators():

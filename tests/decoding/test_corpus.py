@@ -10,7 +10,7 @@ import fsmeu
 from fsmeu.errors import InputError
 from tests import corpora_by_listing as listing
 from tests import shelf
-from tests.decoding.listing import COUNTS, random_field
+from tests.decoding.listing import random_field
 
 DECIDED = ["fscore", "fbeta", "hamming", "chunk_fscore"]
 
@@ -56,13 +56,8 @@ def test_best_of_all_hypotheses(name, kind):
 
 def test_values_that_are_not_linear_in_true_positives():
     """Jaccard: the explicit engine decides it for any model, the other for independent labels."""
-    for seed, kind in enumerate(listing.KINDS):
-        loss, meaning, models, listed = corpus("jaccard", kind, seed)
-        check(fsmeu.decode_corpus(loss, models, engine="openfst"), loss, meaning, listed)
-    loss, meaning, models, listed = corpus("jaccard", "independent", 5)
-    found = fsmeu.decode_corpus(loss, models)
-    check(found, loss, meaning, listed)
-    assert found.exact
+    loss, meaning, models, listed = corpus("jaccard", "markov", 1)
+    check(fsmeu.decode_corpus(loss, models, engine="openfst"), loss, meaning, listed)
     random = np.random.default_rng(6)
     models = [random.beta(0.5, 2.0, 20) for _ in range(60)]
     found = fsmeu.decode_corpus(loss, models)
@@ -118,40 +113,17 @@ def test_the_shelf():
     assert decided >= 18
 
 
-@pytest.mark.parametrize(("great", "kind"), [(0, "utility"), (3, "loss"), (16, "utility")])
-def test_exact_where_terms_cancel(great, kind):
-    """A great multiple of what is always 0 beside F1: it is no measure of a gap."""
-    factor = 1 if kind == "utility" else -1
-    loss = fsmeu.loads(
-        f"{kind} cancels {COUNTS} count fn when z == 0 and y == 1 "
-        f"value 10^{great} * (tp + fn - ref) + {factor} * 2 * tp / (hyp + ref) "
-        f"or {factor} when hyp + ref == 0"
-    )
-    meaning = listing.of_labels, lambda totals, n: factor * listing.fbeta(totals, n)
-    rng = np.random.default_rng(great)
-    for of in ("independent", "markov"):
-        models, listed = zip(*listing.models(of, rng, [2, 0, 3], [0, 1]), strict=True)
-        found = fsmeu.decode_corpus(loss, models)
-        best = float(listing.best(listed, [0, 1], *meaning, greatest=factor == 1))
-        own = float(listing.expected([tuple(z) for z in found.labels], listed, *meaning))
-        assert found.lower - 1e-15 <= best <= found.upper + 1e-15
-        assert found.exact or great > 3
-        if found.exact:
-            assert own == pytest.approx(best, rel=1e-9, abs=1e-12)
-            assert found.value == pytest.approx(best, rel=1e-8, abs=1e-12)
-
-
 # -- large corpora: the search over windows of counts beside generating functions ------------------
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "scale", "rare"),
-    [("fscore", 120, 1, 0), ("fscore", 120, 3, 0), ("fscore", 60, 1, 13), ("recall", 60, 1, 13)],
+    ("name", "scale", "rare"),
+    [("fscore", 1, 0), ("fscore", 3, 0), ("fscore", 1, 13), ("recall", 1, 13)],
 )
-def test_as_by_windows(name, count, scale, rare, lowered):
+def test_as_by_windows(name, scale, rare, lowered):
     """The same decision; the bounds of either hold the value of the other; rare chunks, too."""
     loss, random = fsmeu.load(f"chunk_{name}", types=["A", "B"], empty=0), np.random.default_rng(4)
-    models = [random_field(random, int(n), scale, rare=rare) for n in random.integers(1, 12, count)]
+    models = [random_field(random, int(n), scale, rare=rare) for n in random.integers(1, 12, 60)]
     told = []
     found = fsmeu.decode_corpus(loss, models, progress=lambda *news: told.append(news), jobs=2)
     assert told == [(1.0, f"the best is between {found.lower:.6f} and {found.upper:.6f}")]

@@ -11,10 +11,8 @@ from fsmeu.errors import InputError, SizeLimitError
 from tests.decoding.listing import (
     BY_ALGEBRA,
     METHODS,
-    TOLERANCE,
     ask,
     check,
-    make_listing,
     shelf_listing,
 )
 from tests.explore.cases import written_case
@@ -74,40 +72,13 @@ def test_methods_of_the_shelf(name):
         assert exact & set(BY_ALGEBRA) == ALGEBRA[name]
 
 
-FAST = [
-    ("fscore", {"empty": 0}),
-    ("fscore", {"alpha": 0.25, "empty": 0.5}),
-    ("jaccard", {"empty": 0}),
-    ("fractional_linear", {"c2": -1, "d0": 1, "d2": 0, "d3": -1}),  # where y has nothing else
-    ("fractional_linear", {"c0": 0, "c1": 3, "c3": -1, "d0": 1, "d1": 0, "d2": 1, "d3": 2}),
-]
-
-
-@pytest.mark.parametrize(("name", "params"), FAST)
-def test_many_independent_vectors(name, params):
-    """All together, with certain labels, ties and rare ones among them."""
-    rng = np.random.default_rng(len(name))
-    loss = fsmeu.load(name, **params)
-    for n in (0, 1, 3, 6):
-        listing = make_listing(loss, (0, 1), n)
-        ones = np.array(listing.sequences, float).reshape(2**n, n)
-        vectors = [random_spec(rng, (0, 1), n, ("bernoulli",)).parts["p"] for _ in range(6)]
-        for p, decision in zip(vectors, fsmeu.decode_many(loss, vectors), strict=True):
-            values = listing.sign * listing.table @ np.prod(np.where(ones == 1, p, 1 - p), axis=1)
-            own = values[listing.sequences.index(tuple(decision.labels))]
-            assert decision.exact
-            assert own >= values.max() - TOLERANCE
-            assert listing.sign * decision.value == pytest.approx(own, rel=1e-12, abs=1e-12)
-            assert decision.lower <= decision.value <= decision.upper
-
-
 # -- losses that split by tape in other words ------------------------------------------------------
 
 RISE = "memory a of z last 1 let rise = z == 1 and not old a[0] == 1"
 TP = "count tp when z == 1 and y == 1"
 SPLIT = {
     "states of y": "state A B arc A -> B when y == 1 arc A -> A otherwise arc B -> A when y == 1 "
-    "arc B -> B otherwise count c when at B and z == 1 count d when z == 1 value c - d / 3",
+    "arc B -> B otherwise count c when at B and z == 1 count d when z == 1 value c / (1 + d)",
     "F1 shifted": f"{TP} count both by (y == 1) - (z == 0) + 1 value tp / (both + 1)",
     "rises": f"{RISE} count tp when rise and y == 1 count both by (rise) + y value tp / (1 + both)",
 }
@@ -144,15 +115,6 @@ def test_a_value_that_no_pair_betters_is_proven_by_whichever_method(case):
     whole = fsmeu.decode_corpus(loss, [[p] * 14] * 2)
     assert whole.exact
     assert whole.value == pytest.approx(best, abs=1e-12)
-
-
-def test_what_is_not_at_the_end_is_not_proven():
-    """Neither by a range that is wide, nor by one label that is certain."""
-    loss = fsmeu.loads("utility u\nlabels 0 1\ncount c when z == y\nvalue c * c\nrange 0 .. 10^9")
-    for p in ([0.5] * 6, [1.0, *[0.5] * 5]):
-        assert not fsmeu.decode(loss, p, method="marginal").exact
-    found = fsmeu.decode(loss, [1.0] * 6, method="marginal")
-    assert (found.value, found.exact) == (36.0, True)
 
 
 AS_LISTED = {
@@ -237,8 +199,8 @@ LONG_VALUES = {
 @np.errstate(divide="ignore", invalid="ignore")
 @pytest.mark.parametrize("name", LONG_VALUES)
 def test_long_rows(name):
-    """The best of all ranked sequences of 300 labels, from all tables that each may have."""
-    p = np.random.default_rng(3).random(300) ** 3
+    """The best of all ranked sequences of 200 labels, from all tables that each may have."""
+    p = np.random.default_rng(3).random(200) ** 3
     order = np.argsort(-p)
     values = []
     for k in range(len(p) + 1):

@@ -7,7 +7,7 @@ import fsmeu
 from fsmeu.errors import SizeLimitError
 from tests.label_models import plain_model
 
-LONG = {"fscore": {}, "zero_one": {}, "windowdiff": {"k": 4}, "chunk_fscore": {"types": ["X"]}}
+LONG = {"fscore": {}, "windowdiff": {"k": 4}, "chunk_fscore": {"types": ["X"]}}
 
 
 @pytest.mark.parametrize("order", [0, 2])

@@ -7,10 +7,10 @@ import fsmeu
 from fsmeu.models import Bernoulli, Independent, Markov, NBest
 from tests import brute_force
 
-P = np.array([0.45, 0.8, 0.3, 0.55, 0.1])
-CHAIN = Markov([0.3, 0.7], [[0.8, 0.2], [0.35, 0.65]], n=5)
+P = np.array([0.45, 0.8, 0.3, 0.55])
+CHAIN = Markov([0.3, 0.7], [[0.8, 0.2], [0.35, 0.65]], n=4)
 LABELS = Independent([[0.2, 0.5, 0.3], [0.1, 0.1, 0.8], [0.4, 0.35, 0.25]], "abc")
-SEQUENCES = NBest(["01100", "11000", "00110", "01111"], [0.4, 0.3, 0.2, 0.1])
+SEQUENCES = NBest(["0110", "1100", "0011", "0111"], [0.4, 0.3, 0.2, 0.1])
 
 
 def hamming(z, y):
@@ -68,20 +68,20 @@ def test_methods_that_have_the_second_best(case, engine, lowered):
     method = case.split(",")[0]
     loss = fsmeu.load(name)
     values = listed(measure, model)
-    for k in (4, 31):  # lanes need a sequence that counts something
+    for k in (4, 15):  # lanes need a sequence that counts something
         found = fsmeu.decode(loss, model, method=method, k=k, engine=engine)
         check(found, values, loss.kind == "utility", k)
         assert {one.method for one in found} == {method}
         assert all(one.exact for one in found) or method in ("search", "nbest")
 
 
-@pytest.mark.parametrize("name", ["fscore", "jaccard", "hamming", "zero_one", "mcc", "pk"])
+@pytest.mark.parametrize("name", ["jaccard", "zero_one", "mcc", "pk"])
 def test_whatever_method_applies(name):
     """The first by a method of its own, the others by what takes constraints; all are proven."""
     loss = fsmeu.load(name, **({"k": 2} if name == "pk" else {}))
-    found = fsmeu.decode(loss, P, k=6)
+    found = fsmeu.decode(loss, P, k=4)
     assert all(one.exact for one in found)
-    check(found, listed(loss, Bernoulli(P)), loss.kind == "utility", 6)
+    check(found, listed(loss, Bernoulli(P)), loss.kind == "utility", 4)
     assert fsmeu.explain(found[1]).count("the best of all but 1")
     [one] = fsmeu.decode(loss, P, k=1)
     assert one.value == fsmeu.decode(loss, P).value
@@ -89,8 +89,8 @@ def test_whatever_method_applies(name):
 
 def test_a_constraint_and_few_sequences():
     """There are no more decisions than sequences that are allowed."""
-    values = listed(brute_force.fscore, CHAIN, lambda z: z in ((1, 1, 0, 0, 0), (0, 0, 0, 1, 1)))
-    found = fsmeu.decode("fscore", CHAIN, constraint="1 1 0 0 0 | 0 0 0 1 1", k=5)
+    values = listed(brute_force.fscore, CHAIN, lambda z: z in ((1, 1, 0, 0), (0, 0, 1, 1)))
+    found = fsmeu.decode("fscore", CHAIN, constraint="1 1 0 0 | 0 0 1 1", k=5)
     check(found, values, True, 5)
     assert len(found) == 2
     assert [one.labels for one in fsmeu.decode("fscore", Bernoulli([]), k=3)] == [[]]
