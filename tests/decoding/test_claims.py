@@ -126,3 +126,11 @@ def test_outcomes_that_cancel_leave_no_proof():
         own = truth.values[sum(map(sum, found.labels)), 0]
         for value in (own, max(truth.values.values())):
             assert found.lower <= value <= found.upper
+
+
+def test_ties_are_proven():
+    """Every sequence with as many ones is as good: more than are listed, and singles hide it."""
+    for p in ([0.3] * 40, [0.5] * 40):
+        made = fsmeu.decode("fscore", p, engine="openfst")
+        assert made.exact
+        assert made.value == pytest.approx(fsmeu.decode("fscore", p).value, rel=1e-12)

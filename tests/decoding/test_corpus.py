@@ -54,16 +54,14 @@ def test_best_of_all_hypotheses(name, kind):
     assert all(float(low) <= float(high) for low, high in sides)
 
 
-def test_values_that_are_not_linear_in_true_positives():
-    """Jaccard: the explicit engine decides it for any model, the other for independent labels."""
+def test_independent_labels_are_one_sequence():
+    """Any value of a confusion table is decided; of other models, by the explicit engine."""
     loss, meaning, models, listed = corpus("jaccard", "markov", 1)
     check(fsmeu.decode_corpus(loss, models, engine="openfst"), loss, meaning, listed)
-    random = np.random.default_rng(6)
-    models = [random.beta(0.5, 2.0, 20) for _ in range(60)]
+    models = [np.random.default_rng(k).beta(0.5, 2.0, 20) for k in range(60)]
     found = fsmeu.decode_corpus(loss, models)
     assert [len(z) for z in found.labels] == [20] * 60
     assert [*chain(*found.labels)] == fsmeu.decode(loss, np.concatenate(models)).labels
-    assert fsmeu.expect_corpus(loss, found.labels, models).value == pytest.approx(found.value)
 
 
 @pytest.mark.parametrize("name", ["fscore", "chunk_fscore"])

@@ -1,9 +1,7 @@
-"""Documents in the ways of many counts: as by exact counts, by listing, and in quadruple precision.
+"""Documents in the ways of many counts: as by exact counts, and in quadruple precision.
 
 Thresholds are lowered, so that sequences of some ten labels are answered as long ones.
 """
-
-from itertools import product
 
 import numpy as np
 import pytest
@@ -135,23 +133,6 @@ def test_rare_chunks_of_confident_taggers_are_proven(name, types, n, options, su
     assert value.lower <= found.upper
     assert found.lower <= value.upper
     assert found.upper - found.lower <= 3e-9 * found.value
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_short_ones_are_those_of_a_listing(seed, lowered):
-    """Of all hypotheses, valued one by one; where one is proven to be best, it is."""
-    random, tags, n = np.random.default_rng(seed), TAGS[:3], 2 + seed % 3
-    rows = random.dirichlet(np.full(3, 0.4), 4)
-    model = Markov(rows[0], rows[1:], n, tags) if seed % 2 else random_field(random, n, 2, tags)
-    given = {"beta": (0.5, 1, 2)[seed % 3], "empty": (0, 0.3, 1)[seed // 3]}
-    loss = fsmeu.load("chunk_fscore", labels=tags, **given)
-    lowered(CAPS=((), (2,), (2, 3))[seed % 3])
-    found = fsmeu.decode(loss, model, method="lanes")
-    values = {z: fsmeu.expect(loss, z, model).value for z in product(tags, repeat=n)}
-    assert found.value == pytest.approx(values[tuple(found.labels)], rel=1e-9, abs=1e-12)
-    assert found.upper >= max(values.values()) - 1e-12
-    if found.exact:
-        assert found.value == pytest.approx(max(values.values()), rel=1e-9)
 
 
 @pytest.mark.parametrize(("scale", "given"), [(0.3, "beta"), (1.0, ""), (3.0, "beta")])
