@@ -129,9 +129,10 @@ def test_many_are_each(name):
     models = [plain_model(rng, kind, (0, 1), n).build() for kind in kinds for n in (3, 0)]
     assert fsmeu.decode_many(name, []) == []
     for options in OPTIONS if name == "fscore" else ({},):
-        found = fsmeu.decode_many(name, models, progress=lambda x, _: told.append(x), **options)
+        some = models[::2] if options else models
+        found = fsmeu.decode_many(name, some, progress=lambda x, _: told.append(x), **options)
         alone = {key: x for key, x in options.items() if key != "jobs"}
-        each = [fsmeu.decode(name, model, **alone) for model in models]
+        each = [fsmeu.decode(name, model, **alone) for model in some]
         assert [repr(d) for d in found] == [repr(d) for d in each]
         if "k" not in options:
             assert [(d.why, d.candidates) for d in found] == [(d.why, d.candidates) for d in each]

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.errors import InputError
-from fsmeu.models import Bernoulli, Markov
+from fsmeu.models import Markov
 from tests.decoding.listing import METHODS, ask, random_model
 from tests.grammars.test_events import fscore, matched, stand_apart
 
@@ -88,21 +87,3 @@ def test_long_sequences_are_decided_alike_by_counts_and_by_generating_functions(
     assert counted.labels == lanes.labels
     assert counted.value == pytest.approx(lanes.value, rel=1e-9)
     assert stand_apart(lanes.labels, 3)
-
-
-BAD = [0, 1, 0, 1]
-REFUSED = {
-    "loss": lambda loss: loss(BAD, BAD),
-    "evaluate_corpus": lambda loss: fsmeu.evaluate_corpus(loss, [BAD], [BAD]),
-    "expect": lambda loss: fsmeu.expect(loss, BAD, [0.5] * 4),
-    "gradient": lambda loss: fsmeu.gradient(loss, BAD, [0.5] * 4),
-    "expect model": lambda loss: fsmeu.expect(loss, Bernoulli([0.5] * 4), Bernoulli([0.5] * 4)),
-    "compile_summed": lambda loss: fsmeu.compile_summed(loss, 4, BAD),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_other_hypotheses_are_refused(name):
-    loss = fsmeu.load("event_fscore", tolerance=1)
-    with pytest.raises(InputError, match=r"stand more than 2 \* tolerance apart \(tolerance = 1\)"):
-        REFUSED[name](loss)

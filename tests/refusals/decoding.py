@@ -49,6 +49,10 @@ ROWS = [
     ("decode(valued('if hyp == 1 then inf else tp'), P)", LossFileError, "finite"),
     ("decode(valued('3 * hyp - 2 * ref range 0 .. 1'), [0.8] * 4)", RangeError, RANGE),
     ("decode_many(valued('2 * sqrt(tp / n) range 0 .. 1'), [[0.8] * 4] * 2)", RangeError, RANGE),
+    ("expect(EVENTS, '0101', P)", InputError, "more than 2 * tolerance ... fails at entry 3"),
+    ("gradient(EVENTS, '0101', P)", InputError, "more than 2 * tolerance"),
+    ("evaluate_corpus(EVENTS, ['0101'], ['0101'])", InputError, "more than 2 * tolerance"),
+    ("compile_summed(EVENTS, 4, '0101')", InputError, "more than 2 * tolerance"),
     ("decode(F1, [0.5, 0.2], augment=[1])", InputError, "length of the model, 2"),
     ("decode(F1, TWICE, augment=[1, 0])", InputError, "no two paths"),
     # methods whose proof does not hold
