@@ -1,4 +1,4 @@
-"""Theorems 1 and 2, Lemmas 1 and 2 of Daumé et al. (2009), in exact sums over all outputs."""
+"""Theorems 1 and 2, Lemma 2 of Daumé et al. (2009), in exact sums over all outputs."""
 
 from itertools import product
 from math import ceil, exp, log
@@ -93,30 +93,12 @@ def learners(seed):
     return {**found, "worst": worst_policy}
 
 
-@pytest.mark.parametrize("name", ["hamming", "chunk_fscore"])
-@pytest.mark.parametrize("old", [0.0, 0.4])
-def test_lemma_1(name, old):
-    """L(new) <= L(h) + T beta l + T^2 beta^2 c_max / 2, for the optimal h and for a mixture."""
-    example = Example(fsmeu.load(name, labels=LABELS), ["O", "B-X", "I-X"], LABELS)
-    own, most = example.optimal(), max(example.losses.values())
-    wrong = drawn_policy(example, np.random.default_rng(1), 0.5)
-    policy = interpolated(Mixture(), old, [wrong]) if old else Mixture()
-    shares = example.shares(policy, own)
-    before = example.values(shares)[()]
-    for learn, beta in product(learners(7).values(), (0.05, 0.3)):
-        table = learn(example, shares)
-        after = example.values(example.shares(interpolated(policy, beta, [table]), own))[()]
-        regret = example.regret(shares, table)
-        assert after <= before + 3 * beta * regret + 9 * beta**2 * most / 2 + 1e-12
-        assert after >= before - 1e-12 or old > 0
-
-
 SMALL = [("hamming", ["O", "B-X"]), ("chunk_fscore", ["B-X", "I-X"])]
 
 
 @pytest.mark.parametrize(("name", "y"), SMALL)
 @pytest.mark.parametrize("beta", [0.05, 0.3])
-@pytest.mark.parametrize("iterations", [1, 8, 25])
+@pytest.mark.parametrize("iterations", [1, 8])
 def test_lemma_2(name, y, beta, iterations):
     """L(h_last) <= L(pi) + C T l_avg + c_max (C T^2 beta / 2 + T e^-C) with C = beta I."""
     loss, size, more = fsmeu.load(name, labels=LABELS), len(y), beta * iterations
