@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
@@ -53,24 +52,6 @@ def test_scores_are_stored_by_bytes():
     assert (found.max(axis=1) == 0).all()
     assert np.abs(found - below)[below > -5].max() <= 0.04
     assert np.abs(found - below)[below > chunk_network.LEAST].max() <= 0.08
-
-
-def test_features_that_are_seen_once_are_unknown():
-    columns = np.array([[1, 1, 1, 1], [2, 1, 2, 1], [2, 2, 3, 1], [3, 2, 3, 1]], np.int32)
-    held = chunk_network.Sentences(columns, np.zeros(4, np.int64), np.array([2, 1, 1]))
-    maps = chunk_network.known_columns(held, np.array([0, 1]))
-    found = chunk_network.mapped(held, maps).columns
-    assert found.tolist() == [[0, 1, 0, 1], [1, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 1]]
-
-
-def test_sentences_are_padded():
-    columns = np.arange(12, dtype=np.int32).reshape(3, 4)
-    held = chunk_network.Sentences(columns, np.array([5, 6, 7]), np.array([1, 2]))
-    group = chunk_network.padded(held, np.array([1, 0]))
-    assert group.tags.tolist() == [[6, 7], [5, 0]]
-    assert group.columns[0, 1].tolist() == [8, 9, 10, 11]
-    assert group.mask.tolist() == [[True, True], [True, False]]
-    assert group.lengths.tolist() == [2, 1]
 
 
 def test_fscore_of_a_corpus_by_draws():
@@ -125,16 +106,6 @@ def test_soft_and_exact_expected_f1():
     soft = 2 * (p[0] + p[2]) / (sum(p) + 2)
     found = objectives.value("soft F1", logits, chosen)
     assert float(found) == pytest.approx(1 - soft, abs=1e-6)
-
-
-def test_texts_of_several_documents():
-    random = np.random.default_rng(0)
-    documents = csr_array(np.eye(5))
-    classes = np.array([1, 2, 3, 65, 2])
-    features, labels = multi_label_network.mixed_texts(documents, classes, 50, random)
-    assert set(features.sum(axis=1)) == {1, 2, 3}
-    for row, own in zip(features, labels, strict=True):
-        assert set(np.flatnonzero(own) + 1) == set(classes[row > 0])
 
 
 @pytest.mark.nightly
