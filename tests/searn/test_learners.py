@@ -28,12 +28,11 @@ def test_scores(actions):
     model = linear.LinearModel(columns, weights)
     dense = np.zeros((40, actions))
     dense[columns] = weights[:6]
-    for _ in range(2):  # the second time what is kept is used
+    for order in (columns, columns, columns[::-1].copy()):  # the second time by what is kept
+        model.set_params(columns=order)
+        dense[order] = weights[:6]
         rows = csr_array(rng.integers(0, 3, (9, 40)).astype(float))
         np.testing.assert_allclose(model.scores(rows), rows.toarray() @ dense, atol=1e-12)
-    model.set_params(columns=columns[::-1].copy())
-    dense[columns[::-1]] = weights[:6]
-    np.testing.assert_allclose(model.scores(rows), rows.toarray() @ dense, atol=1e-12)
     assert not model.scores(csr_array((3, 40))).any()
     empty = linear.LinearModel(np.empty(0, np.int32), np.zeros((1, 2)))
     assert empty.scores(csr_array(np.eye(3))).tolist() == [[0, 0]] * 3

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fsmeu
@@ -222,8 +222,8 @@ CURVED = "(e + a + b - {great} * n + 1)^2"
 )
 def test_costs_are_those_of_fractions(y, great, small, value, engine):
     """Bit for bit where amounts are whole, else up to what the oracle says of its rounding."""
-    if value == CURVED and len(great) > len("10^9/7"):
-        return
+    # Other ways compute with doubles, and refuse what passes 2^53.
+    assume(great in ("1", "1/3", "10^9/7") or (value != CURVED and engine == "auto"))
     text = SUMS.format(great=great, small=small, value=value.format(great=great))
     every = listed(World(read(text), (0, 1), len(y)), {tuple(y): 1})
     oracle = CostOracle(fsmeu.loads(text), y, engine=engine)

@@ -77,10 +77,10 @@ PAIR = ("hamming", "chunk_fscore")
 @pytest.mark.parametrize(
     ("space", "loss", "least"),
     [
+        (PlainTagging(sorted({tag for one in CHUNKS for tag in one})), None, 0.8),
         *(("word-at-a-time", loss, 0.95) for loss in PAIR),
         *(("chunk-at-a-time", loss, 0.95) for loss in PAIR),
         ("alternating", PAIR, 0.95),
-        (PlainTagging(sorted({tag for one in CHUNKS for tag in one})), None, 0.8),
     ],
 )
 @pytest.mark.thirds

@@ -14,12 +14,11 @@ from fsmeu.searn.spaces import CustomSpace
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 from tests.searn.stubs import Drawn, PlainTagging, words
-from tests.support.nightly import mostly_nightly
 
 
-def searched(space, loss, ys, rng=None):
+def searched(space, loss, ys):
     """The search of a space over sentences that have these gold outputs, and its labels."""
-    sentences = words(np.random.default_rng(0) if rng is None else rng, [len(y) for y in ys])
+    sentences = words(np.random.default_rng(0), [len(y) for y in ys])
     seen = space.read_inputs(sentences, 12, (), "test")
     space = space.fitted(ys)
     bind = lambda labels, _=None: fsmeu.load(loss, labels=labels)  # noqa: E731
@@ -68,7 +67,7 @@ CASES = [
     *((RightToLeft(), loss, BITS, None) for loss in ("hamming", "fscore", "mcc")),
     (CustomSpace(PlainTagging([0, 1])), "hamming", BITS, None),
     *((WordAtATime(), loss, CHUNKS, well_formed) for loss in OF_TAGS),
-    *((ChunkAtATime(3, h), loss, CHUNKS, short) for loss in OF_TAGS for h in (1, 2)),
+    *((ChunkAtATime(3), loss, CHUNKS, short) for loss in OF_TAGS),
     *((Alternating(), loss, PAIRS, well_formed) for loss in OF_TAGS),
     (Alternating(), "hamming", NAMED, well_formed),
 ]
@@ -240,11 +239,10 @@ def learned(search, model):
 
 
 @pytest.mark.parametrize(("loss", "space"), LOSSES)
-@pytest.mark.parametrize("seed", mostly_nightly([0, 1], quick=1))
-def test_expected_costs_are_sums_over_who_decides(loss, space, seed):
-    search, model = with_gold(loss, space, seed)
-    policy = interpolated(interpolated(Mixture(), 0.3, [model]), 0.25, [Drawn(seed + 9, 3)])
-    own = [learned(search, one) for one in (model, Drawn(seed + 9, 3))]
+def test_expected_costs_are_sums_over_who_decides(loss, space):
+    search, model = with_gold(loss, space, 0)
+    policy = interpolated(interpolated(Mixture(), 0.3, [model]), 0.25, [Drawn(9, 3)])
+    own = [learned(search, one) for one in (model, Drawn(9, 3))]
     decide = [lambda states: searches.optimal_actions(*search.costs(states)), *own]
     policies = list(zip([policy.optimal, *policy.weights], decide, strict=True))
     states = search.start(np.arange(3))

@@ -1,6 +1,5 @@
 """Tables hold for every length: ages that stand for others, the last position, what has none."""
 
-import numpy as np
 import pytest
 
 import fsmeu
@@ -8,7 +7,6 @@ from tests.torch.support import Batch, difference, load
 
 from fsmeu.torch import ExpectedScore  # isort: skip
 from fsmeu.torch.derive import derive  # isort: skip
-from fsmeu.torch.lanes import RatioValue, gauss_jacobi, ratio_lanes  # isort: skip
 
 # Ages that are compared with numbers, with each other, and with each other one step later.
 AGES = """loss ages "positions at which ages of both sequences compare so"
@@ -90,27 +88,3 @@ def test_losses_without_tables_say_why(make, why):
     for moves in (None, batch.transitions):
         found = score(batch.emissions, batch.tags, batch.mask, moves)
         assert difference(found, batch.listed(moves)) < 1e-12
-
-
-@pytest.mark.parametrize("shift", [0.01, 1.0, 7.25, 300.0])
-def test_rules_of_gauss_and_jacobi(shift):
-    nodes, weights = gauss_jacobi(9, np.array([shift, 2.0]))
-    for k in range(18):
-        np.testing.assert_allclose((weights[0] * nodes[0] ** k).sum(), 1 / (k + shift), rtol=1e-12)
-
-
-@pytest.mark.parametrize(("power", "most"), [(1.0, 20), (1.0, 3000), (0.5, 12), (0.5, 500)])
-def test_lanes_are_the_function(power, most):
-    """For counts from 0 to the greatest, with an answer of its own at 0."""
-    numbers = (np.array([1.5, 0.0]), np.array([-2.0, 3.0]), np.array([4.0, 1.0]))
-    values = [RatioValue(*numbers, 0.0, power, 1), RatioValue(*numbers, 2.5, power, 0)]
-    lanes = ratio_lanes(values, most, 1e-13)
-    k = np.arange(most + 1)[:, None, None]
-    found = (lanes.nodes[None, :, :, None] ** k[..., None] * lanes.weights[None, ..., 0]).sum(2)
-    for row, value in enumerate(values):
-        with np.errstate(divide="ignore"):
-            ratio = (np.arange(most + 1.0) + value.shift)[:, None] ** -power
-        wanted = value.offsets + value.gains * ratio
-        if value.least:
-            wanted[0] = value.at_zero
-        np.testing.assert_allclose(found[:, row], wanted, rtol=1e-11, atol=1e-11)
