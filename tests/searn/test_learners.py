@@ -1,7 +1,6 @@
 """Learners: scores and steps of linear models, weights and decisions of reductions."""
 
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.sparse import csr_array
-from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
@@ -197,25 +195,6 @@ def test_gaps_are_integrals():
                 points=sorted(set(costs[costs < costs[a]])) or None, limit=200,
             )[0]  # fmt: skip
             assert found[a] == pytest.approx(want, abs=1e-6)  # of a numerical integral
-
-
-def test_costing_draws_by_weight():
-    """An example of weight 0 is in no sample, one of the greatest weight in all."""
-
-    class Counts(DummyClassifier):
-        rows: ClassVar[list] = []
-
-        def fit(self, X, y):
-            self.rows.append(np.asarray(X).ravel())
-            return super().fit(X, y)
-
-    X, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 1])
-    weights = np.array([0, 1, 1, 0.25, 0.25, 0])
-    reductions.Costing(Counts(), rounds=400, random_state=1).fit(X, y, weights)
-    shares = np.array([np.mean([k in rows for rows in Counts.rows]) for k in range(6)])
-    # 0.25 up to Hoeffding's bound at 1e-9 for 400 draws
-    assert np.abs(shares - weights).max() < np.sqrt(np.log(2e9) / 800)
-    assert shares[[0, 1, 2, 5]].tolist() == [0, 1, 1, 0]
 
 
 def test_states_of_several_rows():
