@@ -153,7 +153,7 @@ def best_by_enumeration(search, policy, example):
 def test_beams(space, probabilistic):
     """A wide one finds the best, one of a single output is greedy search."""
     differs = 0
-    for seed in range(5):
+    for seed in range(8):
         search, policy, _ = set_up(space, 10 * seed, probabilistic)
         every = np.arange(2)
         found = search.outputs(searches.beam(search, policy, every, 1000))
