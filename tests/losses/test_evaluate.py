@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, fbeta_score, jaccard_score, matthews
 
 import fsmeu
 from fsmeu.errors import LossFileError
-from fsmeu.models import Independent, Markov
+from fsmeu.models import Markov
 from tests.strategies import losses
 from tests.support.python_losses import Mistakes
 
@@ -51,13 +51,6 @@ def test_a_python_loss():
     misses = fsmeu.function_loss(Misses())
     assert [one([0, 1, 0], [1, 1, 0]) for one in (misses, misses.swapped)] == [1, 0]
     assert fsmeu.expect(misses.swapped, [1, 1], [0.25, 0.5]).value == 1.25
-
-
-def test_many_pairs_over_open_labels():
-    """Labels are read from all sentences together."""
-    zs, ys = [["B-A", "I-A"], ["O"]], [["B-A", "O"], ["B-C"]]
-    assert fsmeu.evaluate_many("chunk_fscore", zs, ys).tolist() == [0.0, 0.0]
-    assert fsmeu.evaluate_many("chunk_fscore", [], []).tolist() == []
 
 
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
@@ -150,20 +143,6 @@ def test_outputs_are_values(value, engine):
     assert list(pair.values()) == [one("0110", "0101") for one in alone]
 
 
-@pytest.mark.parametrize("chunks", ["", "chunk_"])
-def test_precision_and_recall_beside_f1(chunks):
-    """They are those of the files of that name (Jansche 2007, section 5)."""
-    labels = ["O", "B-NP", "I-NP"] if chunks else [0, 1]
-    model = Independent([[0.2, 0.5, 0.3] if chunks else [0.55, 0.45]] * 4, labels)
-    z = [labels[k] for k in (1, 0, 0, 1)]
-    result = fsmeu.expect(fsmeu.load(f"{chunks}fscore", labels=labels), z, model)
-    for name in ("precision", "recall"):
-        alone = fsmeu.load(f"{chunks}{name}", labels=labels)
-        assert result.outputs[name] == pytest.approx(fsmeu.expect(alone, z, model).value, rel=1e-12)
-    swapped = fsmeu.evaluate_outputs(fsmeu.load("fscore").swapped, "0110", "0100")
-    assert swapped == {"precision": 1.0, "recall": 0.5}
-
-
 def test_registers_of_outputs_alone_do_not_burden_the_value():
     """What only an output reads is no part of the states of the value."""
     without_age = "".join(line for line in BODY.splitlines(True) if not line.startswith("age"))
@@ -193,22 +172,12 @@ def test_what_an_output_and_a_count_that_nobody_reads_share(beside, shared):
 P, Z, Y = [0.9, 0.5, 0.3], [1, 1, 0], [1, 0, 0]
 TAKING = {
     "evaluate": lambda loss: fsmeu.evaluate(loss, Z, Y),
-    "evaluate_many": lambda loss: fsmeu.evaluate_many(loss, [Z, Y], [Y, Y]).tolist(),
-    "evaluate_corpus": lambda loss: fsmeu.evaluate_corpus(loss, [Z, Y], [Y, Y]),
-    "evaluate_outputs": lambda loss: fsmeu.evaluate_outputs(loss, Z, Y),
     "expect": lambda loss: fsmeu.expect(loss, Z, P).value,
     "expect_many": lambda loss: fsmeu.expect_many(loss, [Z, Y], [P, P]).values.tolist(),
-    "expect_corpus": lambda loss: fsmeu.expect_corpus(loss, [Z, Y], [P, P]).value,
     "value_and_gradient": lambda loss: fsmeu.value_and_gradient(loss, Z, P)[0],
-    "value_and_gradient_many": lambda loss: fsmeu.value_and_gradient_many(loss, [Z], [P])[0][0],
-    "compose": lambda loss: fsmeu.compose(loss, Z, P).total,
     "compile_summed": lambda loss: fsmeu.compile_summed(loss, 3).states,
     "decode": lambda loss: fsmeu.decode(loss, P).value,
-    "decode_many": lambda loss: [x.value for x in fsmeu.decode_many(loss, [P, P[:2]])],
-    "decode_corpus": lambda loss: fsmeu.decode_corpus(loss, [P, P[:2]]).value,
-    "regret": lambda loss: fsmeu.regret(loss, Z, P).value,
     "check": lambda loss: str(fsmeu.check(loss, n=2).growth),
-    "draw": lambda loss: fsmeu.draw(loss, n=2).text,
     "CostOracle": lambda loss: fsmeu.searn.CostOracle(loss, Y).costs([1]).tolist(),
 }
 

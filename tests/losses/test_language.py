@@ -50,13 +50,6 @@ def test_labels_may_be_signs_words_and_in_the_next_line(text, labels):
     assert fsmeu.loads(text).labels == labels
 
 
-def test_states_may_be_named_before_they_are_declared():
-    arcs = "arc A -> B when z != y arc A -> A otherwise arc B -> B"
-    before = fsmeu.loads(f"loss f let end = at B {arcs} state A B value end")
-    after = fsmeu.loads(f"loss f state A B {arcs} value at B")
-    assert [loss("011", "010") for loss in (before, after)] == [1, 1]
-
-
 PAIR = ("AB", "AA")
 ALIKE = [
     ('labels A B count c when (if i == 1 then z else y) == "A" value c', "ABB", "BAB", 2),
@@ -77,23 +70,6 @@ ALIKE = [
 @pytest.mark.parametrize(("text", "z", "y", "value"), ALIKE)
 def test_what_may_meet(text, z, y, value):
     assert fsmeu.loads(f"loss f {text}")(z, y) == value
-
-
-@pytest.mark.parametrize(
-    ("condition", "value"),
-    [
-        ("kind(z) == kind(y)", 3),
-        ("z == kind(z)", 1),
-        ('kind(m[1]) == "O"', 1),
-        ("(if i == 1 then kind(z) else type(z)) == t[0]", 2),
-        ("tally(t, type(z)) == 2", 1),
-        ('type(z) == "Q"', 0),
-    ],
-)
-def test_kinds_and_types_of_tags(condition, value):
-    head = "loss f labels bio memory m of z last 2 memory t of type(z) last 2"
-    loss = fsmeu.loads(f"{head} count c when {condition} value c", types=["x", "y"])
-    assert loss(["O", "B-x", "I-x"], ["O", "B-y", "I-x"]) == value
 
 
 @pytest.mark.parametrize("sign", ["==", "!=", "<", "<=", ">", ">="])

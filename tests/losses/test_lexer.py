@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-from pygments.token import Comment, Error, Keyword, Name, Number, Operator, String, Whitespace
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, Whitespace
 from rich.console import Console
 
 import fsmeu
@@ -27,17 +26,6 @@ def pieces(text):
     """The kind and text of each token by the lexer, blanks and comments left out."""
     found = LossLexer().get_tokens(text)
     return [(kind, piece) for kind, piece in found if kind not in (Whitespace, Comment.Single)]
-
-
-@pytest.mark.parametrize("name", fsmeu.library())
-def test_files_of_the_shelf_are_read_whole(name):
-    source = fsmeu.losses.loss.read_spec(name).source
-    assert "".join(piece for _, piece in LossLexer().get_tokens(source)) == source
-    found = pieces(source)
-    assert all(kind is not Error for kind, _ in found)
-    assert found[0][0] in Keyword
-    words = {piece for kind, piece in found if kind in Keyword}
-    assert {"labels", "value", "example"} <= words
 
 
 def test_kinds_of_tokens():

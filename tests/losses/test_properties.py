@@ -45,14 +45,6 @@ def test_methods_that_apply_decide_and_others_refuse(name):
         assert decided == expected
 
 
-def test_methods_that_never_apply_are_not_said_to_need_longer_sequences():
-    """Length is the reason only where all else holds."""
-    assert "must be longer" in fsmeu.check("fscore", n=2).tried.refused["lanes"]
-    refused = fsmeu.check("pk", k=2, n=2).tried.refused
-    assert "(tp, hyp, ref, n)" in refused["chain_ratios"]
-    assert "ratio" in refused["lanes"]
-
-
 HEAD = "labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 count ref when y == 1"
 
 
@@ -146,14 +138,6 @@ def test_a_table_that_only_enumeration_sees_is_not_denied():
     assert "no pair up to n = 6 contradicts it" in said(found, "confusion table")
 
 
-def test_a_table_is_assumed_to_punish_differences(tmp_path):
-    file = tmp_path / "f.loss"
-    file.write_text("loss f(cost: table) labels A B C count t by cost[z, y] value t")
-    found = fsmeu.check(file, n=3)
-    assert found.assumed["cost"] == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    assert found.loss("ABC", "ABA") == 1
-
-
 @pytest.mark.parametrize(
     ("text", "labels", "assumed"),
     [
@@ -174,11 +158,6 @@ def test_labels_are_those_of_examples_and_those_that_a_file_names(text, labels, 
     assert of(f"loss f labels {text}", n=3, labels=labels).assumed_labels == ()
 
 
-def test_a_loss_of_one_value_is_warned_of():
-    found = of("loss f labels 0 1 count c when z == y and z != y value c + n")
-    assert said(found, "warning") == "all pairs of a length have the same value"
-
-
 def test_an_error_in_an_analysis_is_said():
     """Up to length 3 all is defined; what is asked beyond it has no value."""
     found = of("loss f labels 0 1 count c by log(9 - i) when z == y value c", n=12)
@@ -187,16 +166,6 @@ def test_an_error_in_an_analysis_is_said():
     found = of("loss f labels 0 1 count c when z == y value sqrt(9 - c)", n=3)
     assert found.properties is None
     assert "root of a negative number" in said(found, "not derived")
-
-
-@pytest.mark.nightly
-def test_a_long_file_is_asked_with_bounded_effort():
-    """Forty counts of sixteen terms each."""
-    terms = " + ".join(f"(z * {k + 2} - y * i)" for k in range(8))
-    counts = "\n".join(f"count c{k} by {terms}" for k in range(40))
-    text = f"loss f labels 0 1\n{counts}\nvalue {' + '.join(f'c{k}' for k in range(40))}"
-    found = of(text).methods
-    assert {(a.method, a.n) for a in found} == {("additive", 4), ("counting", 4)}
 
 
 # -- the lines to write instead --------------------------------------------------------------------
@@ -214,12 +183,6 @@ CASES = {
         "count c when z != y and old a == 1\ncount h when z == 1\nvalue c / (1 + h)",
         "line 2: age a",
         "counting",
-    ),
-    "the end": (
-        "loss f labels 0 1\nmemory mz of z last 2\nmemory my of y last 2\n"
-        "value (mz[0] != my[0]) + (mz[1] == my[1])",
-        "line 4: the value looks at mz",
-        "additive",
     ),
     "both rules": (
         "utility f labels 0 1\nmemory m of (z == 1 and y == 0) last 2\n"
@@ -291,12 +254,3 @@ def test_what_ends_the_measurement():
     assert found.longest == 3
     assert "division by zero" in found.fault
     assert found.states is None
-
-
-def test_merged_states_never_grow_faster_than_states():
-    """Ages up to 10 are still filling up at n = 9; no fit may say that merging makes it worse."""
-    order = ["constant", "n", "n^2", "n^3", "n^4"]
-    found = fsmeu.check("run_length", n=9).growth
-    ranks = [order.index(x.text) for x in (found.values, found.merged, found.states)]
-    assert ranks == sorted(ranks)
-    assert str(found.values) == "n"

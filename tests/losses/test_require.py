@@ -51,11 +51,6 @@ def test_hypotheses_are_those_in_which_it_holds(said, holds):
         assert "".join(map(str, decided.labels)) in costs
 
 
-def test_registers_that_it_alone_reads_are_no_states_of_the_loss():
-    loss = fsmeu.loads(f"{HEAD} age a since z == 1 up to 9 require z == 0 or old a > 2 value c")
-    assert [r.name for r in fsmeu.check(loss, n=2).registers] == ["c"]
-
-
 @pytest.mark.parametrize(
     ("method", "engine"),
     [
