@@ -41,6 +41,8 @@ def test_hypotheses_are_those_in_which_it_holds(said, holds):
             else:
                 with pytest.raises(InputError, match="loss f is defined where"):
                     loss(z, "0" * n)
+        if said == "require true":
+            assert loss.allowed(n) is None  # and methods for all hypotheses apply
         p = np.random.default_rng(n).random(n)
         decided = fsmeu.decode(loss, p)
         costs = {
