@@ -1,4 +1,4 @@
-"""Expected values of sequences of two labels by dynamic programs over counts, apart from the package.
+"""Expected values of two labels by dynamic programs over counts, apart from the package.
 
 A chain has P(first m labels), an array (2,) * m, and P(next | last m), (n - m,) + (2,) * m + (2,).
 Independent labels are one of order 1.
@@ -7,6 +7,10 @@ Independent labels are one of order 1.
 import numpy as np
 
 import fsmeu
+from tests.support.ratios import LOSSES, TEXTS
+
+RATIOS = [*LOSSES, *((name, {}) for name in TEXTS if (name, {}) not in LOSSES)]
+RATIOS += [("mcc", {"empty": 1}), ("g_mean", {}), ("weighted_cost", {})]
 
 
 def two(up, stay, n, first=None):
@@ -51,11 +55,14 @@ CHANCES = {
 }
 
 
+def both_of(tables):
+    return tables, fsmeu.models.Markov(*tables)
+
+
 def tables(kind, random, n):
     """(Tables, model) of a kind."""
     if kind in CHAINS:
-        both = CHAINS[kind](random, n)
-        return both, fsmeu.models.Markov(*both)
+        return both_of(CHAINS[kind](random, n))
     p = CHANCES[kind](random, n)
     return apart(p), fsmeu.models.Bernoulli(p)
 
