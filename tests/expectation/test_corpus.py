@@ -41,21 +41,6 @@ def test_tables_of_counts(name):
     assert found.variance == pytest.approx(sum((v - mean) ** 2 * p for v, p in worth), rel=1e-9)
 
 
-def test_labels_of_one_long_sequence():
-    """For losses of single positions, sentences of independent labels are one long sequence."""
-    p = np.random.default_rng(1).random(300)
-    z, ends = (p > 0.4).astype(int), [70, 71, 150, 270]
-    found = fsmeu.expect_corpus("fscore", np.split(z, ends), np.split(p, ends))
-    assert found.value == pytest.approx(fsmeu.expect("fscore", z, p).value, rel=1e-12)
-
-
-def test_a_document_of_512_tokens():
-    loss, z = fsmeu.load("chunk_fscore", types=["A", "B"]), ["O", "B-A"] * 256
-    model = fsmeu.models.Independent([[0.6, 0.1, 0.1, 0.1, 0.1]] * 512, loss.labels)
-    found = fsmeu.expect_corpus(loss, [z], [model])
-    assert found.value == pytest.approx(fsmeu.expect(loss, z, model).value, rel=1e-12)
-
-
 def test_distributions_of_large_corpora_are_refused_at_once(lowered):
     """Their values are there, and a sample of them is what the message says."""
     chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=20)

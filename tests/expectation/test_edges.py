@@ -1,4 +1,4 @@
-"""The ends of the scale: one label, certainty, tiny numbers, acceptors, losses in Python."""
+"""The ends of the scale: certainty, tiny numbers, acceptors, losses in Python."""
 
 import itertools
 import math
@@ -16,17 +16,6 @@ from tests.support.python_losses import Differs, Mistakes
 
 ALMOST = math.nextafter(1.0, 0.0)
 EXTREME = [0.0, 1.0, 5e-324, ALMOST, 1e-300, 1 - 1e-16, 0.5, 1e-16]
-
-
-@pytest.mark.parametrize("name", ["hamming", "accuracy", "zero_one"])
-@engines
-def test_one_label(name, engine):
-    loss = fsmeu.load(name, labels=("only",))
-    for n in (0, 1, 5):
-        model = fsmeu.models.Independent(np.ones((n, 1)), ("only",))
-        known = fsmeu.expect(loss, ["only"] * n, model, engine=engine)
-        assert known.value == (1.0 if name == "accuracy" else 0.0)
-        assert (known.variance, known.kept) == (0.0, 1.0)
 
 
 @settings(max_examples=100, deadline=None)
@@ -110,13 +99,3 @@ def test_weights_at_the_ends_of_an_acceptor_count(engine, n):
     assert answer.value == pytest.approx(wanted, rel=1e-13)
     assert answer.kept == pytest.approx(sum(weights.values()), rel=1e-13)
     assert answer.levels.mean == pytest.approx(wanted, rel=1e-13)
-
-
-def test_models_that_end_in_fewer_states():
-    """The last layer of a model may be narrower than those before."""
-    chances = (0.3, 0.6, 0.2)
-    kept = {y: p for y, p in brute_force.bernoulli(chances).items() if not y[0] and sum(y)}
-    model = fsmeu.models.Bernoulli(chances).given("0 (. 1 | 1 .)")
-    for z in itertools.product((0, 1), repeat=3):
-        wanted = brute_force.expected(z, kept) / sum(kept.values())
-        assert fsmeu.expect("fscore", z, model).value == pytest.approx(wanted)

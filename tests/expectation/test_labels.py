@@ -1,4 +1,4 @@
-"""Labels: in another order, renamed, read from what is given, or lacking in a model."""
+"""Labels: in another order, or lacking in a model."""
 
 from itertools import permutations, product
 
@@ -7,7 +7,7 @@ import pytest
 
 import fsmeu
 from fsmeu.models import Bernoulli, Independent, Markov, NBest, from_potentials
-from tests.expectation.checks import ENGINES, engines
+from tests.expectation.checks import ENGINES
 from tests.support.values import value_table
 
 TABLE = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.25, 0.35, 0.4]])
@@ -56,32 +56,6 @@ def test_decisions_know_which_label_is_positive(name, labels):
         assert values[tuple(decided.labels)] == pytest.approx(decided.value, rel=1e-12)
 
 
-@pytest.mark.parametrize("labels", [("n", "Y"), (5, 7), (1, 0), "ab"])
-@engines
-def test_renamed_labels_change_nothing(labels, engine):
-    """New names stand for the file's own; the same names in another order are just reordered."""
-    plain, p = fsmeu.load("fscore"), [0.2, 0.9, 0.4]
-    renamed = fsmeu.load("fscore", labels=labels)
-    zero, one = labels[::-1] if labels == (1, 0) else labels
-    for order in (labels, labels[::-1]):
-        rows = [[x if label == one else 1 - x for label in order] for x in p]
-        model = Independent(rows, tuple(order))
-        for z in ("110", "001"):
-            wanted = fsmeu.expect(plain, z, p, engine=engine).value
-            named = [one if x == "1" else zero for x in z]
-            found = fsmeu.expect(renamed, named, model, engine=engine).value
-            assert found == pytest.approx(wanted, rel=1e-14)
-
-
-def test_open_labels_are_those_of_the_model():
-    labels = ("DT", "NN", "VB")
-    model = Independent([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]], labels)
-    for engine in ENGINES:
-        known = fsmeu.expect(fsmeu.load("hamming"), ["DT", "VB"], model, engine=engine)
-        assert known.value == pytest.approx((0.5 + 0.3) / 2, rel=1e-14)
-    assert fsmeu.compose(fsmeu.load("zero_one"), ["DT", "VB"], model).total == pytest.approx(0.65)
-
-
 # -- lacking in a model: probability zero ----------------------------------------------------------
 
 
@@ -109,24 +83,3 @@ def test_a_label_that_the_model_lacks_may_be_the_best_decision():
     for model in ([0.5, 0.4], Bernoulli([0.5, 0.4])):
         assert fsmeu.decode(loss, model).labels == [2, 2]
         assert fsmeu.expect_many(loss, [[2, 2]], [model]).values[0] == pytest.approx(1.0)
-
-
-def test_models_of_a_corpus_may_have_different_tags():
-    models = [MODELS["independent"], Independent([[0.25, 0.25, 0.5]], ("I-Y", "B-Y", "O"))]
-    loss, zs = fsmeu.load("chunk_fscore"), [["B-X", "I-X", "O"], ["B-Y"]]
-    want = 0.0
-    for one, two in product(product(TAGS, repeat=3), models[1].labels):
-        chance = models[0].probability(one) * models[1].probability([two])
-        want += chance * fsmeu.evaluate_corpus(loss, zs, [one, [two]])
-    assert fsmeu.expect_corpus(loss, zs, models).value == pytest.approx(want, rel=1e-12)
-
-
-def test_a_model_beside_probabilities_is_answered():
-    """Probabilities that are no labels, and certain ones that are called a model."""
-    f1, model = fsmeu.load("fscore"), Bernoulli([0.9, 0.5])
-    for other in ([0.25, 1.0], Bernoulli([0, 1]), [[0.0, 1.0], [1.0, 0.0]]):
-        pairs = product(product((0, 1), repeat=2), repeat=2)
-        made = fsmeu.models.as_model(other)
-        want = sum(model.probability(z) * made.probability(y) * f1(z, y) for z, y in pairs)
-        assert fsmeu.expect(f1, model, other).value == pytest.approx(want, rel=1e-12)
-    assert fsmeu.expect(f1, Bernoulli([]), []).value == 1

@@ -1,12 +1,10 @@
 """Expectations of many sequences at once, as one at a time."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.models import Bernoulli, Independent, Markov
+from fsmeu.models import Independent
 from tests.label_models import PLAIN_KINDS, plain_model
 from tests.support.python_losses import Keeper
 
@@ -45,25 +43,11 @@ def test_labels_are_taken_from_each_model():
     assert_same(fsmeu.load("hamming"), [*zs, *more_zs], [*models, *more_models])
 
 
-def test_arrays_of_hypotheses_and_probabilities():
-    loss, random = fsmeu.load("fscore"), np.random.default_rng(4)
-    p = random.random((20, 7))
-    p[3], p[4] = 0.0, 1.0
-    assert_same(loss, random.integers(0, 2, (20, 7)), p)
-    assert fsmeu.expect_many(loss, [], []).values.shape == (0,)
-
-
 @pytest.mark.parametrize("cells", [1, 500])
 @pytest.mark.parametrize(("name", "params"), [("fscore", {}), ("jaccard", {}), ("pk", {"k": 2})])
 def test_a_bucket_may_be_computed_in_parts(lowered, cells, name, params):
     lowered(BATCHED_CELLS=cells)
     assert_same(fsmeu.load(name, **params), *some_pairs(3, (0, 1), 20, longest=3))
-
-
-def test_distributions_as_hypotheses():
-    zs, models = some_pairs(8, (0, 1), 12, longest=3)
-    zs[::2] = [Bernoulli(np.full(len(z), 0.3)) for z in zs[::2]]
-    assert_same(fsmeu.load("fscore"), zs, models)
 
 
 @pytest.mark.parametrize(
@@ -77,15 +61,6 @@ def test_bounds_and_options(options):
         assert_same(loss, zs, p, **options)
     kept = fsmeu.expect_many("fscore", zs, p, **options).kept
     assert ((kept < 0.9999) == ("keep" in options)).all()
-
-
-def test_one_model_for_many_hypotheses():
-    model = Markov([0.2, 0.3, 0.5], [[0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.3, 0.3, 0.4]], n=3)
-    zs = list(itertools.product(range(3), repeat=3))
-    found = fsmeu.expect_many(fsmeu.load("threshold", m=1), zs, [model] * len(zs)).values
-    for z, value in zip(zs, found, strict=True):
-        many = [y for y in zs if sum(a != b for a, b in zip(z, y, strict=True)) > 1]
-        assert value == pytest.approx(sum(model.probability(y) for y in many), rel=1e-12)
 
 
 def test_what_it_shows():

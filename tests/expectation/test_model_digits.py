@@ -64,26 +64,6 @@ def test_potentials(size, cancels):
     check(z, models.Mixture(parts, [0.25, 0.75]), mixed, off)
 
 
-@pytest.mark.parametrize("least", [0.3, 1e-200])
-def test_rare_labels_of_chains(least):
-    """Posteriors of a hidden Markov model, and a chain given that something rare happened."""
-    rng = np.random.default_rng(3)
-    rows = rng.random((7, LABELS)) * least ** rng.random((7, LABELS))
-    rows /= rows.sum(axis=1, keepdims=True)
-    first, steps, emission, seen = rows[0], rows[1:4], rows[4:7], [0, 2, 1, 1]
-    chain, joint = {}, {}
-    for y in SEQUENCES:
-        terms = [first[y[0]], *(steps[a, b] for a, b in pairwise(y))]
-        chain[y] = sum(Decimal(float(p)).ln() for p in terms)
-        outputs = [emission[label, x] for label, x in zip(y, seen, strict=True)]
-        joint[y] = chain[y] + sum(Decimal(float(p)).ln() for p in outputs)
-    z, markov = [0, 1, 2, 0], models.Markov(first, steps, n=N)
-    check(z, markov, normalised(chain))
-    check(z, models.hmm(first, steps, emission, seen), normalised(joint), 1e-11)
-    some = normalised({y: score for y, score in chain.items() if y[0] != 2})
-    check(z, markov.given("(0|1)(0|1|2)*"), some, 1e-11)
-
-
 @pytest.mark.parametrize("size", [30, 1e6])
 def test_logarithms_of_weights_of_a_list(size):
     rng = np.random.default_rng(5)

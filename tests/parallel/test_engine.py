@@ -1,7 +1,6 @@
 """The same answers from several processes: of this machine, and of a Dask cluster."""
 
 import gc
-import json
 import operator
 import os
 import signal
@@ -10,15 +9,12 @@ import time
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import fsmeu
-from fsmeu.cli.main import app
 from fsmeu.errors import InputError
 from fsmeu.parallel import TASKS_PER_JOB, WorkerError, in_shares, workers
 from tests.label_models import plain_model
 from tests.support.python_losses import Mistakes
-from tests.support.values import near
 
 F1 = fsmeu.load("fscore")
 
@@ -29,25 +25,9 @@ def some_models(count, seed=5):
     return [plain_model(rng, "markov", (0, 1), n, order=1).build() for n in lengths]
 
 
-def answers(found):
-    return [(d.labels, d.method, d.exact, pytest.approx(d.value, rel=1e-12)) for d in found]
-
-
 def stop(shared, task):
     """Ends the process that calls it."""
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.nightly
-def test_two_processes_decide():
-    """Models and vectors travel; order and progress are kept."""
-    models, told = [*some_models(40), [0.5, 0.75]], []
-    alone = fsmeu.decode_many(F1, models)
-    found = fsmeu.decode_many(F1, models, jobs=2, progress=lambda done, note: told.append(done))
-    assert answers(found) == answers(alone)
-    assert told == sorted(told)
-    assert told[-1] == 1
-    assert fsmeu.decode_many(F1, [], jobs=2) == []
 
 
 def test_two_processes_expect():
@@ -107,7 +87,7 @@ def test_schedulers_that_are_none(distributed, address, lowered):
 
 
 @pytest.mark.nightly
-def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
+def test_a_cluster_that_loses_a_worker(distributed):
     """One of two workers is killed while most is to do; the other does all that is asked."""
     models = some_models(60)
     alone = fsmeu.decode_many(F1, models)
@@ -140,14 +120,6 @@ def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
         assert [d.value for d in slow] == pytest.approx(wanted, rel=1e-12)
         values = fsmeu.expect_many(F1, [d.labels for d in alone], models, scheduler=client).values
         np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
-        corpus = tmp_path / "c.jsonl"
-        corpus.write_text("".join(json.dumps(model.to_json()) + "\n" for model in models))
-        for out, who in (("alone", []), ("there", ["--jobs", address])):
-            command = ["decode", "fscore", "--corpus", corpus, "-o", tmp_path / out, *who]
-            ran = CliRunner().invoke(app, [str(word) for word in command])
-            assert ran.exit_code == 0, ran.stderr
-        there, here = ((tmp_path / out).read_text().splitlines() for out in ("there", "alone"))
-        assert [*map(json.loads, there)] == [json.loads(one, parse_float=near) for one in here]
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):

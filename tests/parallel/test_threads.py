@@ -69,10 +69,3 @@ def test_eight_threads_ask_one_loss(name):
     random.Random(name).shuffle(order)
     found = asked_by(8, lambda key: bits(asked[key]()), order)
     assert [key for key, one in zip(order, found, strict=True) if one != alone[key]] == []
-
-
-def test_threads_ask_for_many_lengths():
-    """More lengths than a loss keeps anything for."""
-    models = [[0.25] * (k % 90) for k in range(300)]
-    found = asked_by(4, partial(fsmeu.decode, fsmeu.load("hamming")), models)
-    assert [list(one.labels) for one in found] == [[0] * len(p) for p in models]

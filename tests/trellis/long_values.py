@@ -55,14 +55,11 @@ CHANCES = {
 }
 
 
-def both_of(tables):
-    return tables, fsmeu.models.Markov(*tables)
-
-
 def tables(kind, random, n):
     """(Tables, model) of a kind."""
     if kind in CHAINS:
-        return both_of(CHAINS[kind](random, n))
+        both = CHAINS[kind](random, n)
+        return both, fsmeu.models.Markov(*both)
     p = CHANCES[kind](random, n)
     return apart(p), fsmeu.models.Bernoulli(p)
 

@@ -20,7 +20,7 @@ COARSE = {**limits.LONG, "PRECISE_RULE": 0.1, "ROUGH_RULE": 0.3}
 @pytest.mark.parametrize(("name", "params"), RATIOS)
 def test_independent_labels(name, params, kind):
     """The best is among those with ones where they are most probable."""
-    n, random, loss = 16, np.random.default_rng(6), loaded(name, params)
+    n, random, loss = 10, np.random.default_rng(6), loaded(name, params)
     tables, model = long_values.tables(kind, random, n)
     order = np.argsort(-np.asarray(model.p), kind="stable")
     ranked = [np.isin(np.arange(n), order[:k]).astype(int).tolist() for k in range(n + 1)]
@@ -51,16 +51,6 @@ def test_chains(name, seed, kind, n):
         assert found.lower - slack <= best <= found.upper + slack
         assert found.value == near or not found.exact
         assert found.exact or way is COARSE or name == "kappa"
-
-
-def test_a_thousand_labels_by_two_ways():
-    """Far numbers of ones are excluded by rules, not tried."""
-    for up, stay, n in [(0.02, 0.9, 1_000), (0.25, 0.0, 1_000)]:
-        _, model = long_values.both_of(long_values.two(up, stay, n, 0.1))
-        ways = (fsmeu.decode("fscore", model, method=one) for one in ("chain_ratios", "counting"))
-        found, wanted = ways
-        assert found.exact
-        assert found.value == pytest.approx(wanted.value, rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 7, 1200])

@@ -10,8 +10,7 @@ import pytest
 
 import fsmeu
 from fsmeu import limits
-from fsmeu.errors import SizeLimitError
-from fsmeu.models import Bernoulli, Markov
+from fsmeu.models import Markov
 from tests.support.ratios import loaded
 from tests.support.values import count_weights
 from tests.trellis import long_values
@@ -25,9 +24,9 @@ WAYS = {"long": limits.LONG, "windows": {"LONG_SEQUENCE": 2, "PROMISED": 0.0}}
 @pytest.mark.parametrize(("name", "params"), RATIOS)
 def test_values_are_those_of_counts(name, params, kind):
     """Whatever the way; values of labels that no reference has among them."""
-    n, random, loss = 40, np.random.default_rng(4), loaded(name, params)
+    n, random, loss = 20, np.random.default_rng(4), loaded(name, params)
     tables, model = long_values.tables(kind, random, n)
-    for share in (0.0, 0.1, 0.6, 1.0):
+    for share in (0.0, 0.5):
         z = (random.random(n) < share).astype(int).tolist()
         want = pytest.approx(long_values.expected(loss, z, *tables), rel=1e-12, abs=1e-13)
         assert fsmeu.expect(loss, z, model).value == want
@@ -107,28 +106,6 @@ def test_expected_fscore_of_chains_of_a_million_labels(up, stay, periods):
     assert found.value == pytest.approx(powered_f1(up, stay, 0.5, periods), rel=1e-12)
 
 
-@pytest.mark.parametrize(("p", "sure"), [(0.3, 0), (1e-4, 700)])
-def test_a_hundred_thousand_labels_in_fifty_digits(p, sure):
-    """All have one probability but for some ones that are sure: then E[tp | ref] is known."""
-    n = 100_000
-    rest = n - sure
-    with mpmath.workdps(50):
-        chance, mean = mpmath.mpf(p), rest * p
-        spread = 16 * (mean * (1 - p)) ** 0.5 + 60
-        for k in (max(sure, 1), n // 2):
-            low, high = max(0, int(mean - spread)), min(rest, int(mean + spread))
-            mass = mpmath.binomial(rest, low) * chance**low * (1 - chance) ** (rest - low)
-            wanted = mpmath.mpf(0)
-            for r in range(low, high + 1):
-                tp = min(sure, k) + mpmath.mpf(r) * max(k - sure, 0) / rest
-                wanted += mass * 2 * tp / (k + sure + r)
-                mass *= (rest - r) * chance / ((r + 1) * (1 - chance))
-            z, chances = (np.arange(n) < k).astype(int), np.where(np.arange(n) < sure, 1.0, p)
-            assert fsmeu.expect("fscore", z, chances).value == pytest.approx(
-                float(wanted), rel=1e-12
-            )
-
-
 def test_a_million_labels_of_which_one_in_five_sequences_has_a_one():
     """By symmetry, half of the ones are in the first half: E[tp / ref] = P(ref > 0) / 2."""
     n, p = 10**6, 2e-7
@@ -145,21 +122,6 @@ def test_labels_nobody_expects():
     assert fsmeu.expect(loss, [0] * 1_200, model).value == 0.0
 
 
-@pytest.mark.parametrize("amounts", [("0.1", "0"), ("2^20", "0.1"), ("7", "3")])
-def test_amounts_that_cancel_keep_their_digits(amounts):
-    """A count of zeros of z where nearly all are ones, as a fraction."""
-    of_zero, of_one = amounts
-    text = f"utility u labels 0 1 count c by (if z == 0 then {of_zero} else {of_one}) value c"
-    loss, n = fsmeu.loads(text), 1000
-    at_zero, at_one = (Fraction(amount.replace("2^20", str(2**20))) for amount in amounts)
-    for zeros in (0, 1, n // 2, n):
-        true = float(zeros * at_zero + (n - zeros) * at_one)
-        chain = Markov([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], n)
-        for model in (Bernoulli(np.full(n, 0.5)), chain):
-            found = fsmeu.expect(loss, [0] * zeros + [1] * (n - zeros), model)
-            assert found.value == pytest.approx(true, rel=1e-12)
-
-
 def test_a_chain_that_forgets_at_once_is_independent_labels():
     n, p, loss = 20_000, 0.3, fsmeu.load("fscore")
     chain, z = Markov([1 - p, p], [[1 - p, p]] * 2, n=n), [1, 0, 0, 1] * (n // 4)
@@ -167,11 +129,3 @@ def test_a_chain_that_forgets_at_once_is_independent_labels():
     assert fsmeu.expect(loss, z, chain).value == pytest.approx(wanted, rel=1e-12)
     decided = fsmeu.decode(loss, chain)
     assert (decided.method, decided.exact, sum(decided.labels)) == ("chain_ratios", True, n)
-
-
-def test_distributions_of_too_many_tables_are_refused(lowered):
-    lowered(MOST_LEVEL_CELLS=1000)
-    found = fsmeu.expect(fsmeu.load("fscore"), [1, 0] * 1500, np.full(3000, 0.5))
-    assert found.value == pytest.approx(0.5, abs=0.01)
-    with pytest.raises(SizeLimitError, match="may have up to 1,000 tables"):
-        _ = found.levels

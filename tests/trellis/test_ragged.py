@@ -68,27 +68,6 @@ def test_decisions(name, kind, rule):
         assert one.value == pytest.approx(found, rel=1e-12, abs=1e-14)
 
 
-def test_what_no_sequence_reaches_is_not_asked_for():
-    """A memory past its bounds from position 4 on, and 2^1200, where two of four count."""
-    loss = fsmeu.loads("loss f labels 0 1 memory r of i in 0..3 last 1 count c when z != y value c")
-    for n in (0, 1, 3):
-        found = fsmeu.decode(loss, fsmeu.models.Bernoulli([0.25] * n), method="additive")
-        assert (found.value, found.exact) == (n / 4, True)
-    loss = fsmeu.loads(
-        "utility runs labels 0 1 2 memory mz of z last 1 count tp when z == y "
-        "count hyp by 300 when z == 1 and old mz[0] != 1 value tp * 2^hyp"
-    )
-    found = fsmeu.decode(loss, fsmeu.models.Independent(np.full((4, 3), 1 / 3)))
-    assert found.value == pytest.approx(4 / 3 * 2.0**600, rel=1e-12)
-
-
-def test_ends_are_tried_as_long_as_there_is_time():
-    """Hardly ever a one: all values are about 0, and no bound leaves an end out."""
-    model = fsmeu.models.Markov([1.0, 1e-100], [[1.0, 1e-100], [0.5, 0.5]], n=30)
-    found = fsmeu.decode(fsmeu.load("kappa"), model, method="counting", seconds=1e-9)
-    assert (found.exact, "1 of 31 counts of z were tried" in found.why) == (False, True)
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-2, 2), min_size=5, max_size=5), st.integers(0, 2**32))
 def test_counts_may_get_negative(amounts, seed):
