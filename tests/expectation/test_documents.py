@@ -60,11 +60,7 @@ def recall(sums, hyp, empty=1):
     return parts.sum() + sums.mass[0] * empty
 
 
-VALUES = {
-    "chunk_fscore": f_score,
-    "chunk_precision": precision,
-    "chunk_recall": recall,
-}
+VALUES = {"chunk_fscore": f_score, "chunk_precision": precision, "chunk_recall": recall}
 
 
 @pytest.mark.parametrize("kind", [*ROWS, *SCALES])

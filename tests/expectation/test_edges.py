@@ -1,4 +1,4 @@
-"""The ends of the scale: certainty, tiny numbers, acceptors, losses in Python."""
+"""The ends of the scale: certainty, tiny numbers, acceptors."""
 
 import itertools
 import math
@@ -12,7 +12,6 @@ import fsmeu
 from tests import brute_force, shelf
 from tests.expectation.checks import ENGINES, close, engines
 from tests.label_models import random_layers
-from tests.support.python_losses import Differs, Mistakes
 
 ALMOST = math.nextafter(1.0, 0.0)
 EXTREME = [0.0, 1.0, 5e-324, ALMOST, 1e-300, 1 - 1e-16, 0.5, 1e-16]
@@ -58,30 +57,6 @@ def test_a_step_that_no_state_that_is_kept_may_take_is_not_looked_at():
     pairs = fsmeu.models.NBest([[0, 0], [4, 4]], [0.75, 0.25], [0, 4])
     answer = fsmeu.expect(loss, [0, 0], pairs, keep=1)
     assert (answer.kept, answer.lower, answer.upper) == pytest.approx((0.75, 0.75, 1.5))
-
-
-# -- losses in Python ------------------------------------------------------------------------------
-
-MISTAKES = fsmeu.loads("loss mistakes labels 0 1 count c when z != y value c")
-
-
-@pytest.mark.parametrize(
-    ("function", "theirs"), [(Mistakes(), MISTAKES), (Differs(), fsmeu.load("zero_one"))]
-)
-@engines
-def test_python_losses_equal_files(function, theirs, engine):
-    mine, random = fsmeu.function_loss(function), np.random.default_rng(3)
-    for n in (0, 3, 6):
-        z, p = random.integers(0, 2, n), random.random(n)
-        known = fsmeu.expect(mine, z, p, engine=engine)
-        wanted = fsmeu.expect(theirs, z, p, engine=engine)
-        assert known.value == close(wanted.value)
-        assert known.levels.values == pytest.approx(wanted.levels.values, rel=1e-14)
-        assert known.levels.probabilities == pytest.approx(wanted.levels.probabilities, rel=1e-12)
-        model = fsmeu.models.Bernoulli(p)
-        both = fsmeu.expect(mine, model, model, engine=engine).value
-        assert both == close(fsmeu.expect(theirs, model, model, engine=engine).value)
-    assert fsmeu.expect(mine, "0110", [0.1, 0.9, 0.8, 0.3], keep=1).kept < 1
 
 
 # -- acceptors -------------------------------------------------------------------------------------

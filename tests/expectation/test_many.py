@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.models import Independent
 from tests.label_models import PLAIN_KINDS, plain_model
 from tests.support.python_losses import Keeper
 
@@ -61,10 +60,3 @@ def test_bounds_and_options(options):
         assert_same(loss, zs, p, **options)
     kept = fsmeu.expect_many("fscore", zs, p, **options).kept
     assert ((kept < 0.9999) == ("keep" in options)).all()
-
-
-def test_what_it_shows():
-    rows = [Independent([[0.1, 0.9], [0.5, 0.5]]), [0.5, 0.5, 0.5]]
-    found = fsmeu.expect_many("hamming", ["10", "111"], rows)
-    assert repr(found) == "<2 expectations: mean 0.4, from 0.3 to 0.5>"
-    assert repr(fsmeu.expect_many("hamming", [], [])) == "<0 expectations>"

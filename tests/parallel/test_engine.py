@@ -12,7 +12,7 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.parallel import TASKS_PER_JOB, WorkerError, in_shares, workers
+from fsmeu.parallel import WorkerError, workers
 from tests.label_models import plain_model
 from tests.support.python_losses import Mistakes
 
@@ -48,24 +48,6 @@ def test_a_process_that_ends_is_told():
         workers("t", 2) as some,
     ):
         list(some.in_order(stop, b"", [b"", b""]))
-
-
-def test_shares_are_alike():
-    sizes = np.random.default_rng(1).integers(0, 60, 500).tolist()
-    shares, told = [], []
-
-    def negated(common, share):
-        shares.append(share)
-        return [-row for row in share]
-
-    for count in (500, 0):
-        with workers("t") as alone:
-            found = in_shares(alone, negated, None, range(count), sizes[:count], told.append)
-        assert found == [-row for row in range(count)]
-    assert len(shares) <= TASKS_PER_JOB + 1
-    assert max(told) == 500
-    sums = [sum(sizes[row] + 1 for row in share) for share in shares]
-    assert max(sums) <= (sum(sizes) + 500) / TASKS_PER_JOB + 60
 
 
 # -- Dask ------------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ NAMES = {name: getattr(fsmeu, name) for name in fsmeu.__all__} | {
     "F1": fsmeu.load("fscore"),
     "MANY": fsmeu.load("chunk_fscore", types=["A"]),
     "GREAT": fsmeu.loads("loss f labels 0 1 count c by 1e308 when y == 1 value c"),
-    "PAST": fsmeu.loads("loss f labels 0 1 count c by if i == 1 then 2^53 else y value (c - 2^53)^2"),
+    "PAST": fsmeu.loads(
+        "loss f labels 0 1 count c by if i == 1 then 2^53 else y value (c - 2^53)^2"
+    ),
     "WRONG": fsmeu.loads("loss f labels 0 1 count c when y == 1 value 5 * c range 0 .. 1"),
     "NONE": fsmeu.loads("loss f count c when z != y value 1 / (n - 3)"),
     "RATIO": fsmeu.loads("utility f labels 0 1 count c when y == 1 value 1 / c"),

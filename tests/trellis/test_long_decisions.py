@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu import limits
-from tests.support.ratios import chances, loaded
+from tests.support.ratios import loaded
 from tests.trellis import long_values
 from tests.trellis.long_values import CHAINS, CHANCES, RATIOS
 
@@ -61,14 +61,3 @@ def test_labels_that_are_nearly_sure(name, n):
         found = fsmeu.decode(fsmeu.load(name), np.full(n, p))
         assert (found.method, found.exact) == ("ratios", True)
         assert found.value == pytest.approx(1.0, abs=1e-5)
-
-
-def test_many_rows_are_decided_as_one_by_one():
-    """Rows of many lengths, ties among them: of equal probabilities the first are ones."""
-    random, loss = np.random.default_rng(7), fsmeu.load("fscore")
-    rows = [chances(seed, int(random.integers(1, 40))) for seed in range(30)]
-    rows += [np.array([0.2, 0.5, 0.5, 0.5]), np.zeros(3), np.ones(4)]
-    for many, p in zip(fsmeu.decode_many(loss, rows), rows, strict=True):
-        alone = fsmeu.decode(loss, p)
-        assert (many.labels, many.exact) == (alone.labels, True)
-        assert many.value == pytest.approx(alone.value, rel=1e-14)

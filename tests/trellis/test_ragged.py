@@ -52,22 +52,6 @@ def test_expectations_and_derivatives(name, kind):
             assert by_name(found)[array] == pytest.approx(one, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.thirds
-@pytest.mark.parametrize("rule", [None, fsmeu.constraints.bio()])
-@pytest.mark.parametrize("kind", [("potentials", 1), ("mixture", 1), ("markov", 1)])
-@pytest.mark.parametrize("name", LOSSES)
-def test_decisions(name, kind, rule):
-    loss, (_, models) = LOSSES[name](), corpus(*kind)
-    made = fsmeu.decode_many(loss, models, constraint=rule)
-    again = fsmeu.decode_many(loss, models[::-1], constraint=rule, jobs=2)[::-1]
-    for one, other, model in zip(made, again, models, strict=True):
-        assert (one.labels, one.exact) == (other.labels, other.exact)
-        alone = fsmeu.decode(LOSSES[name](), model, constraint=rule, method="exhaustive")
-        assert one.value == pytest.approx(alone.value, rel=1e-12, abs=1e-14)
-        found = fsmeu.expect(LOSSES[name](), one.labels, model, engine="openfst").value
-        assert one.value == pytest.approx(found, rel=1e-12, abs=1e-14)
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-2, 2), min_size=5, max_size=5), st.integers(0, 2**32))
 def test_counts_may_get_negative(amounts, seed):
