@@ -4,6 +4,7 @@ The truth is a list of all references with exact numbers; every double is a frac
 """
 
 import itertools
+import math
 import pickle
 from fractions import Fraction
 
@@ -122,6 +123,15 @@ def test_infinite_sides_of_a_range_are_found(declared, least, most, engine):
         lost = 1.0 - part.kept
         assert part.lower == pytest.approx(part.value + lost * least, abs=1e-11)
         assert part.upper == pytest.approx(part.value + lost * most, abs=1e-11)
+
+
+def test_an_infinite_range_of_a_large_machine_stays_infinite(monkeypatch):
+    """Nothing is known of what was left out: the bounds say so, and are no nan."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", "500")
+    counts = "count a when z == 1 count b when y == 1 count c when z == y"
+    loss = binary(f"{counts} value a * b * c range 0 .. inf")
+    part = fsmeu.expect(loss, [0, 1] * 25, [0.5] * 50, keep=5)
+    assert (part.lower, part.upper) == (pytest.approx(part.value), math.inf)
 
 
 @engines
