@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from fsmeu.cli.main import app
 from fsmeu.corpora.records import read_sentences
 from fsmeu.errors import InputError
-from tests.cli.conftest import Ran
+from tests.cli.commands import Ran
 
 
 def run(*words, stdin=None):
