@@ -79,7 +79,7 @@ def kernel(function: F, work: int, rows: ModuleType | None = None) -> F:
         work: how many sums and products there are.
         rows: the module of rows that it works on; without it, rows by count.
     """
-    if (
+    if work > limits.ALWAYS_PLAIN and (
         _COMPILED
         or work > limits.SMALL_WORK
         or _PLAIN_WORK[0] > limits.PLAIN_QUERIES * limits.SMALL_WORK
