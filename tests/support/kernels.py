@@ -6,7 +6,7 @@ MOST_PLAIN = 2_000_000
 """Sums and products, some seconds: what takes more is compiled whatever was asked for."""
 
 
-def kernels_that_run(how):
-    """A context in which queries run by plain kernels, up to MOST_PLAIN, or by compiled ones."""
-    most = -1 if how == "compiled" else MOST_PLAIN
+def kernels_that_run(how, most=MOST_PLAIN):
+    """A context in which queries run by plain kernels, up to a size, or by compiled ones."""
+    most = -1 if how == "compiled" else most
     return limits.lowered(SMALL_WORK=most, ALWAYS_PLAIN=most)
