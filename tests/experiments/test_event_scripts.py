@@ -9,8 +9,6 @@ from scipy.stats import multivariate_normal
 
 import fsmeu
 
-RUPTURES = "ruptures is not installed; it is one of the requirements of development"
-
 
 def segmentations(samples, prior):
     """The posterior probability of each label sequence, by scipy's normal densities."""

@@ -2,37 +2,9 @@
 
 import numpy as np
 import pytest
-from seqeval.metrics import precision_score, recall_score
-from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import f1_score
 
-import fsmeu
 from tests.experiments.conftest import needs, ran
-
-# -- CoNLL-2000 -----------------------------------------------------------------------------------
-
-
-def test_scores_of_the_inquiry_are_those_of_seqeval(load):
-    """F-beta of chunks, and the number of chunks that a model expects of the reference."""
-    script = load("conll2000_softmax")
-    random = np.random.default_rng(0)
-    tags = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
-    z, y = ([random.choice(tags, 7).tolist() for _ in range(30)] for _ in range(2))
-    measured = script.counts_of(z, y).amounts
-    for beta in (1, 2):
-        exact, complete = precision_score(y, z), recall_score(y, z)
-        wanted = (1 + beta**2) * exact * complete / (beta**2 * exact + complete)
-        assert script.Weighted(measured, beta).scores()["F"] == pytest.approx(wanted)
-    weights = np.array([[2.0] * 30, [0.0] * 29 + [1.0]])
-    found = script.Weighted(measured, 2).scores(weights)["F"]
-    assert found.tolist() == [
-        script.Weighted(part, 2).scores()["F"] for part in (measured, measured[-1:])
-    ]
-    loss = fsmeu.load("chunk_fscore", types=["NP", "VP"])
-    sure = [fsmeu.models.NBest([one], [1.0], labels=loss.labels) for one in y]
-    counted = [len(get_entities(one)) for one in y]
-    assert fsmeu.expect_many(script.CHUNKS, z, sure).values == pytest.approx(counted)
-
 
 # -- samples --------------------------------------------------------------------------------------
 
