@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-import fsmeu
-
 
 def segmentations(samples, prior):
     """The posterior probability of each label sequence, by scipy's normal densities."""
@@ -40,5 +38,3 @@ def test_the_lattice_is_the_posterior_over_segmentations(load):
         window = slice(max(0, place - 1), place + 2)
         chance = sum(p for labels, p in wanted.items() if any(labels[window]))
         assert near[place] == pytest.approx(chance, rel=1e-9)
-    decision = fsmeu.decode(fsmeu.load("event_fscore", tolerance=1), model)
-    assert decision.exact

@@ -1,35 +1,8 @@
-"""Scripts on CoNLL-2000 and on samples: their parts; quick runs of those that have no other."""
+"""Quick runs of scripts that have no other."""
 
-import numpy as np
 import pytest
-from sklearn.metrics import f1_score
 
 from tests.experiments.conftest import needs, ran
-
-# -- samples --------------------------------------------------------------------------------------
-
-
-def test_ways_to_make_one_answer_of_several(load):
-    """Scores are those of scikit-learn and seqeval; the consensus is above all for the samples."""
-    script = load("consensus")
-    random = np.random.default_rng(0)
-    table = random.random((10, 6)) < [0.9, 0.6, 0.45, 0.4, 0.2, 0.05]
-    samples = [frozenset(np.flatnonzero(row).tolist()) for row in table]
-    chosen = {name: way(samples) for name, way in script.ways("fscore").items()}
-    assert chosen["majority"] == set(np.flatnonzero(table.sum(axis=0) > 5).tolist())
-    assert chosen["intersection"] == set(np.flatnonzero(table.all(axis=0)).tolist())
-    assert chosen["union"] == set(np.flatnonzero(table.any(axis=0)).tolist())
-    means = {}
-    for name, answer in chosen.items():
-        z = np.isin(np.arange(6), list(answer))
-        want = f1_score(table, np.tile(z, (10, 1)), average="samples", zero_division=1)
-        means[name] = np.mean([script.counts(answer, one).fscore for one in samples])
-        assert means[name] == pytest.approx(want)
-    assert max(means.values()) == means["consensus"]
-    assert means["best sample"] >= means["one sample"]
-
-
-# -- quick runs -----------------------------------------------------------------------------------
 
 CONLL = ("conll2000/train.txt.gz", "conll2000/test.txt.gz")
 

@@ -136,15 +136,6 @@ def test_no_point_of_a_grid_is_better(seed, alpha):
             assert other <= found.objective_ + 1e-6
 
 
-def test_units_of_features_do_not_matter():
-    rows, labels = data(seed=2, features=3)
-    one, other = (
-        MaxExpectedFClassifier(l2=0, restarts=4, random_state=0).fit(rows * units, labels)
-        for units in (1.0, [1024.0, 1.0, 2.0**-8])
-    )
-    assert other.objectives_ == pytest.approx(one.objectives_, abs=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_starts_go_on_while_they_gain(seed):
     """Four in a row that raise the objective by no more than 0.001 are the last; at most 32."""

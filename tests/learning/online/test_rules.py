@@ -142,18 +142,6 @@ def test_weights_of_rows_that_repeat_counts():
     assert learner.score_ == pytest.approx(2 / 5)  # 3 false positives; the threshold 0 / 3; a hit
 
 
-def test_probabilities_before_labels():
-    """Those of the transcript; learners of the same settings see the same."""
-    rows, labels = data()
-    learner = transcript.Learner(5, 0.5)
-    wanted = []
-    for x, y in zip(rows, labels, strict=True):
-        wanted.append(learner.chance(x))
-        learner.update(x, y)
-    for kind in (FOFOClassifier, OFOClassifier):
-        assert kind(step=0.5).proba_then_fit(rows, labels) == pytest.approx(wanted, rel=1e-9)
-
-
 @pytest.mark.parametrize(("average", "vectors"), [(False, 1), (True, 2), ("suffix", 3)])
 def test_memory_is_that_of_table_1(average, vectors):
     """Liu et al. 2018: O(d) numbers, however many examples."""
