@@ -44,14 +44,15 @@ def step_of(score, plan, *scores):
     return step
 
 
-def engine_of(score, tags, emissions, moves):
+def engine_of(score, tags, emissions, moves, lengths):
     """A function that returns values, and derivatives of each sentence, as the engine has them."""
     labels = score.loss.labels
-    references = [[labels[k] for k in row] for row in tags.tolist()]
-    unary, pairwise = (tensor.detach().cpu().numpy() for tensor in (emissions, moves))
+    rows = list(zip(tags.tolist(), emissions.detach().cpu().numpy(), lengths, strict=True))
+    references = [[labels[k] for k in row[:n]] for row, _, n in rows]
+    pairwise = moves.detach().cpu().numpy()
 
     def engine():
-        models = [fsmeu.models.from_potentials(rows, pairwise, labels) for rows in unary]
+        models = [fsmeu.models.from_potentials(x[:n], pairwise, labels) for _, x, n in rows]
         return fsmeu.value_and_gradient_many(score.loss.swapped, references, models)
 
     return engine
@@ -61,7 +62,7 @@ def test_chunk_f1_on_one_core():
     """Value and derivatives of 64 sentences of 25 tokens, 23 tags."""
     score = ExpectedScore(CHUNKS, reduction="none")
     tags, emissions, moves = batch(64, 25, 23)
-    engine = engine_of(score, tags, emissions, moves)
+    engine = engine_of(score, tags, emissions, moves, [25] * 64)
     layer = step_of(score, score.plan(tags), emissions, moves)
     title = "chunk F1, 64 x 25 x 23 tags, value and derivatives: engine | layer"
     measure.versus(title, lambda: engine()[0], lambda: layer().numpy(), at_most=1.5)
@@ -117,14 +118,18 @@ def captured(step):
 
 @ON_A_DEVICE
 def test_a_device_and_the_engine():
-    """Values and derivatives of 32 sentences of chunk F1."""
+    """Values and derivatives of 32 sentences of several lengths, of chunk F1."""
     score = ExpectedScore(CHUNKS, reduction="none").to("cuda")
     tags, emissions, moves = batch(32, 25, 23, "cuda")
-    values = step_of(score, score.plan(tags).to("cuda"), emissions, moves)()
-    wanted, slopes = engine_of(score, tags, emissions, moves)()
-    single = [slope["unary"] for slope in slopes]
+    lengths = np.random.default_rng(0).integers(1, 26, 32)
+    mask = torch.tensor(np.arange(25) < lengths[:, None])
+    values = step_of(score, score.plan(tags, mask).to("cuda"), emissions, moves)()
+    wanted, slopes = engine_of(score, tags, emissions, moves, lengths)()
+    unary = np.zeros(emissions.shape)
+    for row, n, slope in zip(unary, lengths, slopes, strict=True):
+        row[:n] = slope["unary"]
     pairs = np.sum([slope["pairwise"] for slope in slopes], axis=0)
-    for found, known in ((values, wanted), (emissions.grad, single), (moves.grad, pairs)):
+    for found, known in ((values, wanted), (emissions.grad, unary), (moves.grad, pairs)):
         np.testing.assert_allclose(found.cpu().numpy(), known, atol=1e-10)
 
 
