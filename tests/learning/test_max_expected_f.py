@@ -208,3 +208,18 @@ def test_training_ends_where_enumeration_is_highest(name, given, batch_size):
     size = made.coef_[0] @ made.coef_[0]
     assert made.expected_value_ == pytest.approx(sign * (objective(end) + 0.01 * size), rel=1e-10)
     assert is_highest(made, objective)
+
+
+def test_training_of_many_examples():
+    """Where counts of more than 32 events are convolved, each node of the tree by itself."""
+    rows, y = data(150, seed=6, features=3)
+    made = MaxExpectedUtilityClassifier("fscore", restarts=0, l2=1e-3).fit(rows, y)
+
+    def objective(weights):
+        p = expit(rows @ weights[:-1] + weights[-1])
+        value = fsmeu.expect(fsmeu.load("fscore").swapped, y.tolist(), p).value
+        return value - 0.0005 * weights[:-1] @ weights[:-1]
+
+    end = np.append(made.coef_, made.intercept_)
+    assert made.objectives_ == pytest.approx([objective(end)], rel=1e-9)
+    assert is_highest(made, objective)
