@@ -33,8 +33,3 @@ def test_the_lattice_is_the_posterior_over_segmentations(load):
     model = script.Segmentations(found)
     for labels, probability in wanted.items():
         assert model.probability(labels) == pytest.approx(probability, rel=1e-7, abs=1e-9)
-    near = script.probability_near(found, 1)
-    for place in range(7):
-        window = slice(max(0, place - 1), place + 2)
-        chance = sum(p for labels, p in wanted.items() if any(labels[window]))
-        assert near[place] == pytest.approx(chance, rel=1e-9)
