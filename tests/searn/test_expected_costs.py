@@ -108,17 +108,6 @@ def test_bounds_hold_what_is_not_proven():
         assert off < 1e-9 or not oracle.exact(prefix)
         assert whole.exact(prefix)
     assert wrong
-    # Bounds are those of a decider who sees the labels so far, not of the file's range alone.
     better = CostOracle(case.load(), model=model, budget=31)
     assert not better.exact([])
-    assert better.bounds([])[1].max() < 0.2
-
-
-def test_engines_agree_at_greater_lengths():
-    p = np.random.default_rng(0).random(20)
-    both = [CostOracle("fscore", model=p, engine=engine) for engine in ENGINES]
-    for prefix in ([0, 1, 1], [1] * 12):
-        default, explicit = (oracle.costs(prefix) for oracle in both)
-        assert all(oracle.exact(prefix) for oracle in both)
-        np.testing.assert_allclose(default, explicit, rtol=0, atol=1e-9)
-        assert default.max() > 0.001
+    assert better.bounds([])[1].max() < 0.2  # of one who sees the labels so far, not 1

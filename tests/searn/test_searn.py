@@ -240,8 +240,6 @@ BITS = [[int(tag[0] == "B") for tag in line] for line in TAGS]
     ("space", "loss", "y", "given"),
     [
         ("left-to-right", "hamming", TAGS, {}),
-        ("left-to-right", "pk", BITS, {"loss_params": {"k": 2}}),
-        ("right-to-left", "hamming", TAGS, {}),
         ("left-to-right", "mcc", BITS, {"costs": "sampled"}),
         ("word-at-a-time", "chunk_fscore", TAGS, {"costs": "expected"}),
         ("chunk-at-a-time", "chunk_fscore", TAGS, {"ties": "all"}),
