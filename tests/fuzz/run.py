@@ -11,10 +11,8 @@ import random
 import signal
 import sys
 import tempfile
-import time
 import traceback
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -35,14 +33,6 @@ KEPT = 5  # files of each kind of failure
 
 class Slow(BaseException):
     """An input took too long."""
-
-
-@dataclass
-class Costs(Tally):
-    """What came of the inputs of a reader, and the greatest costs."""
-
-    slowest: float = 0.0
-    memory: int = 0
 
 
 def make_input(reader, seed, k, files):
@@ -67,8 +57,8 @@ def read_good(files, folder):
 
 
 def outcome(read, path):
-    """What became of reading a file, in words, with seconds and bytes of memory."""
-    before, begin = _memory("VmRSS"), time.process_time()
+    """What became of reading a file, in words."""
+    before = _memory("VmRSS")
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         read(path)
@@ -81,8 +71,8 @@ def outcome(read, path):
         result = traceback.format_exc(limit=-6)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    grown = max(0, _memory("VmHWM") - before)
-    return result if grown <= MEMORY else f"large {grown:,}", time.process_time() - begin, grown
+    grown = _memory("VmHWM") - before
+    return result if grown <= MEMORY else f"large {grown:,}"
 
 
 def _memory(name):
@@ -116,18 +106,16 @@ def reading(files, seed, reader, first, end):
 
 
 def fuzz(readers, seed, inputs, jobs, files):
-    """{reader: Costs} of so many inputs of each reader, or until Ctrl-C."""
+    """{reader: Tally} of so many inputs of each reader, or until Ctrl-C."""
     starts = range(0, inputs, BATCH)
     todo = [(reader, k, min(k + BATCH, inputs)) for reader in readers for k in starts]
-    tallies, work = {reader: Costs() for reader in readers}, partial(reading, files, seed)
+    tallies, work = {reader: Tally() for reader in readers}, partial(reading, files, seed)
     with contextlib.suppress(KeyboardInterrupt):
-        for reader, k, result in run_batches(work, todo, jobs, SILENCE, 2 * MEMORY):
-            told, seconds, grown = (result, 0, 0) if isinstance(result, str) else result
-            tally, kind = tallies[reader], told if told in ("value", "refused") else "other"
-            tally.counts[kind] += 1
-            tally.slowest, tally.memory = max(tally.slowest, seconds), max(tally.memory, grown)
+        for reader, k, told in run_batches(work, todo, jobs, SILENCE, 2 * MEMORY):
+            kind = told if told in ("value", "refused") else "other"
+            tallies[reader].counts[kind] += 1
             if kind == "other":
-                tally.failures.append((k, told.strip()))
+                tallies[reader].failures.append((k, told.strip()))
     return tallies
 
 
@@ -164,8 +152,7 @@ def main(words=None):
     keep(tallies, given.seed, files, Path("out/fuzz"), console)
     for reader, tally in tallies.items():
         counts = ", ".join(f"{tally.counts[x]:,} {x}" for x in ("value", "refused", "other"))
-        costs = f"at most {tally.slowest:.2f} s and {tally.memory / 1e6:.0f} MB"
-        console.print(f"{reader}: {counts}; {costs}", highlight=False)
+        console.print(f"{reader}: {counts}", highlight=False)
     return int(any(tally.failures for tally in tallies.values()))
 
 

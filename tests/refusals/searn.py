@@ -3,15 +3,11 @@
 import os
 from unittest import mock
 
-import numpy as np
-from scipy.sparse import csr_array
-
 import fsmeu
 from fsmeu.errors import InputError, LossFileError, SizeLimitError
 from fsmeu.limits import lowered
 from fsmeu.searn import ColumnTagger, CostOracle, CostOracles, Searn
-from fsmeu.searn.learners.linear import Decisions
-from fsmeu.searn.learners.reductions import AllPairs, Multiclass
+from fsmeu.searn.learners.reductions import Multiclass
 from tests.searn import stubs
 
 ONE, A = [[{"w": "1"}]], [["a"]]
@@ -50,13 +46,6 @@ def trained(y, loss="hamming", iterations=1, **given):
     return Searn(loss, iterations=iterations, folds=1, **given).fit([ONE[0] * len(y)], [list(y)])
 
 
-def by_rows(learner):
-    """A model of decisions whose actions have rows of features of their own."""
-    costs = np.array([[3.0], [1.0]])
-    given = Decisions(csr_array(np.eye(2)), costs, costs == 1, np.array([0, 2]))
-    return learner.learn(given, 0)
-
-
 def columns(x, **given):
     """Predictions of a tagger of columns for one sentence."""
     made = ColumnTagger(searn=stubs.few("word-at-a-time"), bits=8, **given)
@@ -73,9 +62,9 @@ NAMES = {
     "BOUNDED": BOUNDED,
     "DIVIDES": DIVIDES,
     "NOT_LINEAR": NOT_LINEAR,
-    **{one.__name__: one for one in (with_states, with_cells, trained, by_rows, columns)},
+    **{one.__name__: one for one in (with_states, with_cells, trained, columns)},
     **{one.__name__: one for one in (Searn, CostOracle, CostOracles)},
-    **{one.__name__: one for one in (AllPairs, Multiclass)},
+    "Multiclass": Multiclass,
 }
 ROWS = [
     # cost oracles: a wrong number, or no end
@@ -110,7 +99,6 @@ ROWS = [
     ("trained('ab', beta=1.5)", InputError, "beta"),
     ("trained('ab', learner=Multiclass(object()))", InputError, "sample_weight"),
     ("trained('a' * 25, beta='theory', iterations=None)", SizeLimitError, "iterations"),
-    ("by_rows(AllPairs())", InputError, "same actions in all states"),
     # features
     ("columns([('a',)])", InputError, "2 columns, as in training"),
     ("columns([], templates=['lowr'])", InputError, "Did you mean 'lower'"),

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.learning.saving import load, save
 from fsmeu.searn import Searn
 from fsmeu.searn.column_tagger import ColumnTagger
 from fsmeu.searn.learners.linear import Logistic
@@ -232,36 +231,29 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
 # -- engines --------------------------------------------------------------------------------------
 
 PAIRS = [[(tag[0], tag) for tag in line] for line in TAGS]
-BITS = [[int(tag[0] == "B") for tag in line] for line in TAGS]
 
 
-@pytest.mark.thirds
 @pytest.mark.parametrize(
     ("space", "loss", "y", "given"),
     [
-        ("left-to-right", "hamming", TAGS, {}),
-        ("left-to-right", "mcc", BITS, {"costs": "sampled"}),
+        ("left-to-right", "hamming", TAGS, {"costs": "sampled"}),
         ("word-at-a-time", "chunk_fscore", TAGS, {"costs": "expected"}),
         ("chunk-at-a-time", "chunk_fscore", TAGS, {"ties": "all"}),
         ("alternating", ("hamming", "chunk_fscore"), PAIRS, {}),
     ],
 )
-def test_both_engines_train_the_same_model(space, loss, y, given, tmp_path):
-    """The costs are equal up to rounding, in every decision; a file keeps the engine."""
+def test_both_engines_train_the_same_model(space, loss, y, given):
+    """The costs are equal up to rounding, in every decision."""
     X = [[{"w": word} for word, _ in row] for row in ROWS]
     settings = {"iterations": 2, "folds": 2, "bits": 12, "random_state": 0, "space": space}
-    seen, found = {}, []
+    seen, found = [], []
     for engine in ENGINES:
         Records.seen.clear()
         made = Searn(loss, engine=engine, learner=Records(), **settings, **given).fit(X, y)
-        seen[engine] = [decisions for decisions, *_ in Records.seen]
+        seen.append([decisions for decisions, *_ in Records.seen])
         found.append(made.predict(X))
-        save(made.set_params(learner="logistic"), tmp_path / "model.skops")
-        again = load(tmp_path / "model.skops")
-        assert (again.engine, again.predict(X)) == (engine, found[-1])
     assert found[0] == found[1]
-    assert any((one.costs[np.isfinite(one.costs)] > 0.05).any() for one in seen["auto"])
-    for one, other in zip(*seen.values(), strict=True):
+    for one, other in zip(*seen, strict=True):
         np.testing.assert_allclose(one.costs, other.costs, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(one.targets, other.targets)
 
