@@ -97,6 +97,7 @@ ROWS = [
     ("Searn(beta='search').fit(ONE, A, ONE, [['z']])", InputError, "among those of training"),
     ("trained('ab', 'pk')", InputError, 'no default ... Give loss_params={"k": VALUE}'),
     ("trained('ab', beta=1.5)", InputError, "beta"),
+    ("trained('ab', crossed='pos')", InputError, "crossed"),
     ("trained('ab', learner=Multiclass(object()))", InputError, "sample_weight"),
     ("trained('a' * 25, beta='theory', iterations=None)", SizeLimitError, "iterations"),
     # features

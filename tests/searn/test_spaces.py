@@ -191,6 +191,15 @@ def test_mixture_draws_by_its_probabilities():
     assert (alone.optimal, *alone.weights) == pytest.approx((0, 2 / 7, 5 / 7))
 
 
+def test_each_fold_is_decided_by_its_own_model():
+    """While training; the last model is that of all examples."""
+    search, _, width = set_up(LeftToRight(), 0)
+    states = search.start(np.array([0, 1]))
+    folded = Mixture(0.0, (1.0,), ([Always(k, width) for k in (1, 2, 3)],), np.array([1, 0]))
+    acts = searches.sampled_actions(folded, searches.features_of(search, states), None, np.zeros(2))
+    assert acts.tolist() == [2, 1]
+
+
 # -- costs when a policy goes on ------------------------------------------------------------------
 
 
