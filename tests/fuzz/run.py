@@ -122,14 +122,13 @@ def fuzz(readers, seed, inputs, jobs, files):
 def keep(tallies, seed, files, folder, console):
     """Prints each kind of failure, and keeps a few files of it."""
     kinds = {}
-    for reader, tally in tallies.items():
-        for k, text in tally.failures:
-            kinds.setdefault((reader, *text.splitlines()[-3:]), []).append((k, text))
+    for reader, k, text in [(r, *one) for r, tally in tallies.items() for one in tally.failures]:
+        kinds.setdefault((reader, *text.splitlines()[-3:]), []).append((k, text))
     for (reader, *_), cases in kinds.items():
+        folder.mkdir(parents=True, exist_ok=True)
         for k, _ in cases[:KEPT]:
             name, content = make_input(reader, seed, k, files[reader])
             path = folder / f"{reader}-{seed}-{k}-{name}".replace(" ", "_")
-            folder.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         console.rule(f"{reader}: {len(cases)} times, as in {path}")
         console.print(cases[0][1], markup=False, highlight=False, soft_wrap=True)

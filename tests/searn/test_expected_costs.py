@@ -52,16 +52,6 @@ def test_costs_equal_enumeration_after_prefixes(name, kind, engine):
         assert oracle.value(z) == pytest.approx(value, rel=0, abs=1e-12)
 
 
-def test_what_seems_to_be_gained_in_hindsight_is_not():
-    """Two references, of which each costs nothing to copy: what is best is best for both."""
-    model = fsmeu.models.NBest([[1, 0, 0], [0, 1, 1]], [0.6, 0.4], labels=(0, 1))
-    oracle = CostOracle("zero_one", model=model)
-    assert oracle.costs([]).tolist() == pytest.approx([0.2, 0.0])
-    assert oracle.costs([0]).tolist() == pytest.approx([0.4, 0.0])
-    assert oracle.costs([0, 0]).tolist() == [0.0, 0.0]  # all is lost
-    assert oracle.value([0]) == pytest.approx(0.6)
-
-
 @pytest.mark.parametrize("labels", [None, (1, 0)])
 def test_labels_are_in_the_order_that_is_asked_for(labels):
     """The loss's own order, whatever that of the model is; states are walked as prefixes are."""

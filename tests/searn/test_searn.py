@@ -187,18 +187,6 @@ def test_same_seed_same_model(sums):
     same_models(made, quick(folds=2, iterations=2, n_jobs=2).fit(*sums))
 
 
-def test_costs_under_the_policy(sums):
-    """Both ways run; the first iteration has the optimal policy, and the same costs as without."""
-    X, y = (part[:40] for part in sums)
-    for costs in ("optimal", "expected", "sampled"):
-        Records.seen.clear()
-        made = quick(costs=costs, iterations=2, folds=2, learner=Records(rate=0.2)).fit(X, y)
-        if costs == "optimal":
-            want = Records.seen[2][0].costs
-        np.testing.assert_allclose(Records.seen[2][0].costs, want, atol=1e-12)
-        assert made.score(X, y) > 0.9
-
-
 def test_training_goes_on_after_it_was_killed(sums, tmp_path):
     """The same weights as without the interruption; a file of other data is refused."""
     X, y = (part[:30] for part in sums)
