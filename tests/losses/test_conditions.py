@@ -8,7 +8,7 @@ import pytest
 import fsmeu
 from fsmeu.errors import LossFileError
 from fsmeu.models import Independent
-from tests.losses.test_machines import path_sums, paths
+from tests.losses.test_machines import path_sums
 
 HEAD = """
 loss guarded(w: table = 2 * (z != y) + (z == "B"))
@@ -50,12 +50,8 @@ def test_guarded_amounts(text):
     for z in EVERY[::3]:
         assert fsmeu.expect(loss, z, model).value == pytest.approx(expected[z], abs=1e-12)
     assert fsmeu.decode(loss, Independent(rows, ("A", "B"))).method == method
-    machines = [loss.compile(3), loss.compile(3, minimize=True)]
-    graphs = [(machine.shift, fsmeu.to_networkx(machine)) for machine in machines]
     for z, y, summed in path_sums(fsmeu.compile_summed(loss, 3), EVERY, EVERY):
-        wanted = pytest.approx(loss(z, y), abs=1e-9)
-        assert summed == wanted
-        assert all(np.exp(-paths(graph, z, y)[0]) - shift == wanted for shift, graph in graphs)
+        assert summed == pytest.approx(loss(z, y), abs=1e-9)
 
 
 def test_an_amount_that_is_asked_for_and_has_no_value_is_refused():
