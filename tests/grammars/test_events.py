@@ -98,12 +98,3 @@ def test_precision_and_recall_are_those_of_ruptures():
             wanted = metrics.precision_recall(*bounds, margin=tolerance + 1)
             outputs = fsmeu.evaluate_outputs(loss, z, y)
             close([outputs["precision"], outputs["recall"]], wanted)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.2, 1.0])
-def test_alpha_leads_from_precision_to_recall(alpha):
-    for tolerance, z, y in random_pairs(40):
-        loss = load("event_fscore", tolerance=tolerance, alpha=alpha, empty=0.5)
-        below = (1 - alpha) * z.sum() + alpha * y.sum()
-        tp = matched(z, y, tolerance)
-        assert loss(z, y) == pytest.approx(tp / below if below else 0.5)

@@ -22,7 +22,6 @@ register s in 0..1 start 0 next 1
 """
 GUARDED = {
     "one tape": "count c by w[old ly[0], y] when i > 1  count d by w[z, y]  value c + d",
-    "a label of z": 'count c by w[old ly[0], y] when i > 1 and z == "A"  value c',
     "both tapes": "count c by w[old lz[0], old ly[0]] when i > 1 and z != y  value c",
     "if": 'count c by if i > 1 and z == "A" then w[old ly[0], y] else 0  value c',
     "register": 'count c by w[old ly[0], y] when old s == 1 and z == "A"  value c',
@@ -30,7 +29,6 @@ GUARDED = {
     "logarithms": (
         "count c by log(az) * log(ay) when az > 0 and ay > 0  count d by w[z, y]  value c + d"
     ),
-    "implied": "count c by log(ay) when az < ay  value c",
     "or": 'count c when az == 0 or log(az) > (y == "A")  value c',
 }
 EVERY = list(product("AB", repeat=3))

@@ -16,7 +16,6 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.models import Bernoulli, Mixture, Model, NBest, from_json
 from fsmeu.testing import check_loss, check_model
-from tests import brute_force
 from tests.support.python_losses import Mistakes
 
 
@@ -87,16 +86,6 @@ def test_models_that_are_right_pass(model):
     assert (again.labels, again.n) == (model.labels, model.n)
     for y in product(model.labels, repeat=model.n):
         assert again.probability(y) == pytest.approx(model.probability(y), rel=1e-14)
-
-
-def test_ambiguity_is_computed():
-    """The best path has another sequence than the one that is most probable."""
-    model = Twice(0.9, 3)
-    truth = brute_force.path_distribution(model.layered())
-    decision = fsmeu.decode("zero_one", model)
-    assert not model.is_unambiguous
-    assert Sticky(0.9, 3).is_unambiguous
-    assert 1 - decision.value == pytest.approx(max(truth.values()), rel=1e-12)
 
 
 def test_layers_of_a_class_are_not_replaced():

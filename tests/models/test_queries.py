@@ -55,23 +55,6 @@ def test_every_question_of_every_kind(kind, data, k):
         np.testing.assert_allclose(p, case.distribution[tuple(y)], **EXACT)
 
 
-@settings(max_examples=80, deadline=None)
-@given(seed=st.integers(0, 2**32), size=st.integers(1, 3), n=st.integers(0, 4))
-def test_any_layers_become_conditional_probabilities(seed, size, n):
-    """Of the same sequences; the total is kept beside them, or left in the weights."""
-    layered = random_layers(np.random.default_rng(seed), range(size), n)
-    model, raw = m.Acceptor(layered), m.Acceptor(layered, normalize=False)
-    weights = brute_force.path_distribution(layered)
-    whole = math.fsum(weights.values())
-    assert model.total == pytest.approx(whole, rel=1e-13)
-    assert model.log_total == pytest.approx(math.log(whole), rel=1e-13, abs=1e-14)
-    for y, w in weights.items():
-        assert raw.probability(y) == pytest.approx(w, rel=1e-13, abs=1e-300)
-        assert model.probability(y) == pytest.approx(w / whole, rel=1e-12, abs=1e-16)
-    np.testing.assert_allclose(raw.marginals(), model.marginals(), rtol=1e-12, atol=1e-15)
-    assert raw.sample(3, seed=5) == model.sample(3, seed=5)
-
-
 def test_ties_are_in_the_order_of_the_labels():
     model = Markov(np.full((2, 2), 0.25), np.full((2, 2, 2), 0.5), n=4)
     sequences = [y for y, _ in model.most_probable(100)]
