@@ -72,13 +72,6 @@ def test_what_may_meet(text, z, y, value):
     assert fsmeu.loads(f"loss f {text}")(z, y) == value
 
 
-@pytest.mark.parametrize("sign", ["==", "!=", "<", "<=", ">", ">="])
-def test_only_unequal_holds_for_an_entry_from_before_the_start(sign):
-    """As the description of the language has it."""
-    text = f"loss f labels 0 1 memory m of z last 2 count c when m[1] {sign} 1 value c"
-    assert fsmeu.loads(text)([1], [1]) == (sign == "!=")
-
-
 def test_labels_that_a_file_names_need_not_occur():
     """In sequences whose labels are read from them; beside numbers, a name is a mistake."""
     named = fsmeu.loads('loss f labels any count c when z == "A" and y != "A" value c')

@@ -9,7 +9,6 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
-from tests.losses.meaning import World
 from tests.support.missing import openfst
 
 
@@ -30,16 +29,6 @@ def test_openfst_finds_no_path_of_another_length(name, params, n):
 
 
 # -- states that are merged, and how many there are -----------------------------------------------
-
-
-def ends(machine):
-    """The value of every pair, in the order of sequences on both sides."""
-    size = len(machine.alphabet)
-    states = np.zeros((1, 1), np.int64)
-    for _ in range(machine.n):
-        rows, columns = states.shape
-        states = machine.next[states].transpose(0, 2, 1, 3).reshape(rows * size, columns * size)
-    return machine.values[states]
 
 
 @pytest.mark.parametrize(
@@ -63,17 +52,6 @@ def test_pk_has_as_many_states_however_it_is_written():
     """With k = 12 there are 2^24 pairs of windows; they need not be built to be merged."""
     losses = [fsmeu.load("pk", k=12), *(fsmeu.loads(PK.format(way), k=12) for way in WAYS)]
     assert len({loss.compile(20, minimize=True).states for loss in losses}) == 1
-
-
-@pytest.mark.parametrize("value", ["(bad - 10^15) ^ 2", "bad", "(bad - 10^15) / 10^9"])
-def test_merging_keeps_the_digits_of_values(value):
-    """Values that differ by less than 15 digits, before and after states are merged."""
-    text = f"loss f labels 0 1 count bad by if i == 1 then 10^15 else z * y value {value}"
-    loss = fsmeu.loads(text)
-    meaning = World(loss.spec, (0, 1), 4)
-    everything = list(itertools.product((0, 1), repeat=4))
-    wanted = [[float(meaning.run(z, y)) for y in everything] for z in everything]
-    assert ends(loss.compile(4, minimize=True)).tolist() == wanted
 
 
 MEMORY = "loss f labels any memory m of (z != y) last 30 value (m[29] == 1)"

@@ -89,16 +89,6 @@ def test_models_of_any_cost(costs):
     agree(m.from_potentials([[-c for c in row] for row in costs], np.zeros((2, 2))), costs)
 
 
-def test_a_spread_beyond_doubles():
-    """What is too improbable to be written is 0; the rest is right."""
-    model = Acceptor(lattice([[1000.0, 9000.0], [2000.0, 2001.0]]), (0, 1))
-    assert model.probability([1, 0]) == 0.0
-    assert [y for y, _ in model.most_probable(4)] == [[0, 0], [0, 1]]
-    assert model.marginals()[0].tolist() == [1.0, 0.0]
-    f = fsmeu.load("hamming")
-    assert fsmeu.expect(f, [0, 0], model).value == pytest.approx(1 / (1 + np.e) / 2, rel=1e-12)
-
-
 def test_without_normalisation():
     """The weights as given, also where only their product is a double."""
     model = Acceptor(lattice([[900.0, 901.0], [-900.0, INF]]), (0, 1), normalize=False)
