@@ -55,13 +55,6 @@ def test_weighted_windows(params):
         close(found, costs.mean(axis=1))
 
 
-@pytest.mark.parametrize("name", ["pk", "windowdiff", "weighted_windows"])
-def test_without_a_window_there_is_no_mistake(name):
-    """NLTK refuses such windows, or divides by zero."""
-    for n, k in ((0, 1), (1, 2), (2, 3), (2, 4), (3, 12)):
-        assert load(name, k=k)([1] * n, [0] * n) == 0
-
-
 @pytest.mark.parametrize("tolerance", [0, 1, 3, 12])
 def test_boundaries_are_matched_as_well_as_can_be(tolerance):
     """F1, and precision (alpha = 0) and recall (alpha = 1): of every short pair and of others."""

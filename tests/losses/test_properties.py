@@ -109,13 +109,10 @@ def test_arcs_are_proven_or_tried_up_to_a_length(first, second, every_length, fa
 def test_pairs_that_clash_have_one_table_and_two_values(name):
     found = fsmeu.check(name, n=6)
     one, two = found.clash
-    tables = []
-    for pair in (one, two):
-        z, y = ([int(c) for c in sequence] for sequence in (pair.z, pair.y))
-        tables.append((sum(a * b for a, b in zip(z, y, strict=True)), sum(z), sum(y), len(z)))
-        assert found.loss(pair.z, pair.y) == pair.value
+    tables = [sorted(zip(pair.z, pair.y, strict=True)) for pair in (one, two)]
     assert tables[0] == tables[1]
     assert one.value != two.value
+    assert all(found.loss(pair.z, pair.y) == pair.value for pair in (one, two))
 
 
 @pytest.mark.parametrize(
@@ -176,21 +173,6 @@ def test_the_lines_to_write_are_of_the_same_loss(text, stands, method):
     found, known = (fsmeu.evaluate_many(one, *zip(*pairs, strict=True)) for one in (other, loss))
     assert found == pytest.approx(known, abs=1e-12)
     assert fsmeu.decode(other, np.random.default_rng(1).random(25)).exact
-
-
-@pytest.mark.parametrize(
-    ("text", "stands"),
-    [
-        ("flag f when z < y\nvalue f", "line 2: flag f looks at both"),
-        ("count c when z != y\nvalue c^2", "line 3: the value is not linear in c"),
-        ("count c when z != y\nvalue c", ""),
-    ],
-)
-def test_what_stands_in_the_way_is_said_where_no_rule_applies(text, stands):
-    loss = fsmeu.loads(f"loss f labels 0 1\n{text}")
-    assert obstacle(loss).startswith(stands)
-    assert bool(obstacle(loss)) == bool(stands)
-    assert not stands or not list(rewrites(loss))
 
 
 # -- how sizes grow --------------------------------------------------------------------------------

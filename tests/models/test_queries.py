@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu import models as m
-from fsmeu.models import Bernoulli, Markov, Mixture, NBest, from_potentials
+from fsmeu.models import Bernoulli, Markov, NBest, from_potentials
 from tests import brute_force
 from tests.label_models import PLAIN_KINDS, plain_model, random_layers, rows
 from tests.strategies import cases, listed
@@ -60,8 +60,6 @@ def test_ties_are_in_the_order_of_the_labels():
     sequences = [y for y, _ in model.most_probable(100)]
     assert sequences == sorted(sequences)
     assert len(sequences) == 16
-    halves = Mixture([Bernoulli([0.5] * 3)] * 2, [0.5, 0.5])
-    assert [y for y, _ in halves.most_probable(3)] == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
 
 
 def test_near_ties_beyond_single_precision():

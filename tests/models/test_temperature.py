@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.models import Bernoulli, Independent, from_potentials, tempered
+from fsmeu.models import Bernoulli, from_potentials, tempered
 from tests.strategies import cases
 
 
@@ -29,11 +29,6 @@ def test_every_sequence_at_a_temperature(case, temperature):
     assert found.labels == case.model.labels
     for y, p in powered(case.distribution, temperature).items():
         np.testing.assert_allclose(found.probability(y), p, rtol=1e-11, atol=1e-15)
-
-
-def test_independent_labels_stay_independent():
-    assert isinstance(tempered(Independent([[0.2, 0.8, 0.0]]), 2.0), Independent)
-    assert tempered(Bernoulli([0.3]), 2.0).structure == ("chain", 2, 0)
 
 
 @pytest.mark.parametrize(("links", "sharp"), [((2, 2), 3.0), ((2, 2, 2), 1.0)])
