@@ -53,6 +53,8 @@ MEANING = [
     ("N »labels 0 1 0 value 1", "labels must differ"),
     ("N value »mim(1, 2)", "Did you mean 'min'?"),
     ("N memory m of z last 2 count c when m[»i] == 1 value c", "how many steps back"),
+    ("loss f(t = z != »y) count c by t value c", "only parameters above it"),
+    ("D count c when »prev(z) == 1 value c", "Write 'memory m of z last 1'"),
     ("N register r in 0..»z start 0 next r value r", "only parameters and n"),
     ("N register »r in 0.. start 0 next r value r", "needs both bounds"),
     ("N register »r in 0..10^9 start 0 next r value r", "at most 1,000,000 values"),
@@ -65,6 +67,7 @@ MEANING = [
 ]
 SORTS = [
     ("M value »m", "m is a memory (the last 2 labels), not a number: the value must be a number"),
+    ("M register r in 0..3 start 0 next if z == y then r else »m value r", "holds whole numbers"),
     ("L count c when z == y and »z value c", "a condition must be a truth value or a number"),
     ("L count c when abs(»z - y) == 1 value c", "arithmetic is for numbers"),
     ("L count c when »z == 1 value c", "== and != compare like with like"),

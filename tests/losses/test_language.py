@@ -119,6 +119,15 @@ def test_tables_by_label_are_of_any_order_of_labels(labels):
     assert found == [3, 3, 3, 1, 1, 1, 7, 9, 1]
 
 
+def test_a_table_that_is_written_out_lists_the_labels():
+    text = "loss f(p: label = {0}, w: table = {{{0}: 2, {1}: 1 / 2}}) labels any count c by w[y]"
+    for names in (('"A"', '"B"'), "01"):
+        loss = fsmeu.loads(f"{text.format(*names)} when z == p value c", p=names[1].strip('"'))
+        labels = [name.strip('"') for name in names]
+        assert list(map(str, loss.labels)) == labels
+        assert loss(labels[::-1], labels[::-1]) == 0.5
+
+
 def test_the_default_of_a_table_may_look_at_its_labels():
     """Each entry by itself, in every order of the labels, and of swapped tapes."""
     text = "loss f({}) labels any count c by cost[z, y] value c"
