@@ -18,6 +18,7 @@ def test_logits():
     np.testing.assert_allclose(model.probabilities, softmax(scores, axis=1), rtol=1e-14)
     assert model.labels == ("O", "B-X", "I-X")
     np.testing.assert_allclose(m.from_logits([0.0, 2.0, -800.0]).p, [0.5, 1 / (1 + np.exp(-2)), 0])
+    assert m.from_logits([], ["a", "b"]).n == 0
 
 
 SENTENCES = [

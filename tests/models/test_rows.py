@@ -57,6 +57,7 @@ def test_other_precisions_and_models():
     coarse = m.Independent(Tensor([[0.5, 0.25, 0.24609375]]))
     for model in (*made, coarse, m.Independent([[0.3, 0.7 - 5e-10]])):
         assert model.total_mass() == pytest.approx(1.0, abs=1e-13)
+    assert m.Bernoulli([Fraction(1, 2), 0.25]).p.tolist() == [0.5, 0.25]
     assert m.Bernoulli([1 + 1e-15, -1e-17]).p.tolist() == [1.0, 0.0]
 
 
