@@ -11,16 +11,9 @@ from tests.strategies import LossCase
 FILES = Path(__file__).parent / "files"
 COST = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, -2, 1, 0]]
 STRANGERS = [
-    ("hail", (0, 1, 2), {}),
-    ("hail", (0, 1, 2), {"lead": 1, "surprise": 0.5}),
-    ("hail", (0, 1, 2), {"lead": 4}),
-    ("turnstile", ("c", "p", "r"), {}),
-    ("turnstile", ("c", "p", "r"), {"bonus": -2}),
-    ("rhythm", (0, 1, 2), {}),
     ("rhythm", (0, 1, 2, 3), {"cost": COST, "lag": 2}),
     ("rhythm", (0, 3), {"tolerance": 0, "lag": 3}),
     ("entity_order", ("O", "B-PER", "I-PER", "B-LOC"), {}),
-    ("entity_order", ("O", "B-x", "I-x"), {}),
 ]
 
 
