@@ -23,7 +23,7 @@ OWN = fsmeu.loads("loss own\nlabels P Q R\ncount bad when z != y\nvalue bad")
 OF_YES = FrozenEstimator(LogisticRegression().fit(X, YES))
 BALANCED = LogisticRegression(class_weight="balanced")
 MACHINE, NEIGHBOURS = LinearSVC(), KNeighborsClassifier()
-AT_RANDOM = ShuffleSplit(3)
+AT_RANDOM = ShuffleSplit(3, random_state=0)
 DTA, EUM = learning.DTAClassifier, learning.EUMClassifier
 FOFO, OFO = learning.FOFOClassifier, learning.OFOClassifier
 MaxF, Tagger = learning.MaxExpectedFClassifier, learning.MaxExpectedUtilityTagger
