@@ -91,13 +91,6 @@ def test_words_that_are_completed(tmp_path, monkeypatch):
     assert completed("decode", "fscore", "--model", "oth") == []
 
 
-def test_versions_are_the_installed_ones():
-    shown = dict(fsmeu("--version").rows())
-    assert list(shown) == ["fsmeu", "pynini", "OpenFst", "numpy", "Python"]
-    for name in ("fsmeu", "pynini", "numpy"):
-        assert shown[name] == metadata.version(name)
-
-
 def test_demo_decides_and_draws(tmp_path, monkeypatch):
     """It draws where it is asked to, and writes nothing else."""
     monkeypatch.chdir(tmp_path)

@@ -96,24 +96,6 @@ def test_streams_that_cannot_be_used(command, words, code, said):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        ("expect fscore 1 --probs 0.5", 0, ""),
-        ("expect fscore 1 --probs 0.5 --engine openfst", 2, "fsmeu: pynini: it must be installed"),
-    ],
-)
-def test_without_pynini(words, code, said):
-    """Only explicit machines need it; it is said how to get it."""
-    script = "import sys; sys.modules['pynini'] = None; sys.argv[0] = 'fsmeu'; "
-    run = [sys.executable, "-c", f"{script}from fsmeu.cli.main import main; main()"]
-    told = subprocess.run([*run, *words.split()], capture_output=True, text=True, check=False)
-    assert told.returncode == code
-    assert told.stderr.startswith(said)
-    assert ("pip install pynini" in told.stderr) == (code == 2)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
     ("command", "code", "there"),
     [
         ("losses pk", 0, ["\x1b[1mcount\x1b[0m", '\x1b[32m"share of', "\x1b[2m# Pk"]),

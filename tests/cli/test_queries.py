@@ -164,14 +164,6 @@ def test_files_and_standard_output(tmp_path, kind):
         assert ET.fromstring(path.read_text()).tag.endswith("svg")
 
 
-def test_a_path_is_marked():
-    def starred(*words):
-        return sum(line.startswith("*") for line in fsmeu("draw", *words).out.splitlines())
-
-    assert starred("fscore", "--z", "110", "--y", "101") == 4 + 3
-    assert starred("--probs", "0.5,0.5", "--y", "01", "-f", "txt") == 3 + 2
-
-
 def test_machines_are_those_of_the_package(tmp_path):
     """Whose paths are held against values elsewhere; their size and shift are told."""
     f1, path = package.load("fscore"), tmp_path / "m.fst"
@@ -186,16 +178,3 @@ def test_machines_are_those_of_the_package(tmp_path):
         arcs = sum(map(fst.num_arcs, fst.states()))
         told = f": {fst.num_states()} states, {arcs} arcs, shift {machine.shift}\n"
         assert (ran.code, ran.err.endswith(told)) == (0, True)
-
-
-def test_pages():
-    """The tables that the page about a loss carries."""
-    page = fsmeu("draw", "-f", "html", "fscore", "--probs", "0.25,0.75,0.5").out
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
-    assert data["weights"] == [[0.25], [0.75], [0.5]]
-    assert [machine["n"] for machine in data["machines"]] == [1, 2, 3]
-    machine = data["machines"][-1]
-    state = machine["start"]
-    for z, y in ((1, 1), (1, 0), (0, 1)):
-        state = machine["next"][(state * 2 + z) * 2 + y]
-    assert (machine["values"][state], machine["held"][state]) == (0.5, ["1", "2", "2"])

@@ -17,19 +17,6 @@ P = [0.9, 0.5, 0.3, 0.2]
 F1 = fsmeu.load("fscore")
 
 
-def test_dot_can_be_walked():
-    loss = fsmeu.load("pk", k=2)
-    dot = fsmeu.draw(loss, n=3).dot
-    values = dict(re.findall(r'^  (\d+) \[label=".*= (.*?)", .*peripheries=2', dot, re.MULTILINE))
-    lines = re.findall(r'^  (\d+) -> (\d+) \[label="(.*?)"', dot, re.MULTILINE)
-    steps = {(a, pair): b for a, b, text in lines for pair in text.split(", ")}
-    for z, y in product(product("01", repeat=3), repeat=2):
-        (state,) = re.findall(r"start -> (\d+);", dot)
-        for pair in zip(z, y, strict=True):
-            state = steps[state, ":".join(pair)]
-        assert float(values[state]) == loss(z, y)
-
-
 KINDS = [pytest.param(k, marks=[pytest.mark.nightly] * (k == "png")) for k in PICTURES]
 
 
@@ -53,13 +40,6 @@ def test_path_of_a_pair_is_coloured():
     assert len(route.arcs) == 3
     end = drawing.automaton.values[list(route.ends)]
     assert end.tolist() == [fsmeu.evaluate(F1, "110", "101")]
-
-
-def test_paths_that_end_nowhere_are_not_coloured():
-    graph = nx.MultiDiGraph([(0, 1, {"label": "x"}), (0, 2, {"label": "x"})], start=0)
-    graph.nodes[1]["final"] = 0.0
-    route = fsmeu.draw(graph, z="x", y="x").route
-    assert (route.states, route.arcs, route.ends) == ({0, 1}, {0}, (1,))
 
 
 def test_composition_shows_probabilities():
@@ -191,18 +171,6 @@ def test_states_of_models_are_labels():
     few = fsmeu.models.NBest(["0110", "0100", "1110"], [0.5, 0.3, 0.2])
     assert names(fsmeu.draw(few), 3) == ["0 1 0", "0 1 1", "1 1 1"]
     assert names(fsmeu.draw(fsmeu.models.Bernoulli([0.5, 0.5])), 1) == ["1"]
-
-
-def test_lines_of_models_show_probabilities():
-    """The label is in the state that a line enters; the number is P(label | state)."""
-    drawing = fsmeu.draw(HMM)
-    table = drawing.automaton.table
-    for bundle in drawing.frame.bundles:
-        assert float(bundle.lines[0]) == pytest.approx(np.exp(-table.weight[bundle.arcs[0]]), 1e-3)
-    first = [b for b in drawing.frame.bundles if b.source == table.start]
-    shown = {drawing.frame.captions[b.target].lines[0]: float(b.lines[0]) for b in first}
-    assert shown["Hot"] == pytest.approx(HMM.marginals()[0, 0], 1e-3)
-    assert len(fsmeu.draw(HMM, y=["Hot", "Cold", "Hot"]).route.arcs) == 3
 
 
 def said(drawing, state):
