@@ -116,16 +116,6 @@ def test_a_folder_that_is_not_private_is_left_alone(tmp_path, make):
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="a home that cannot be written is needed")
-@pytest.mark.parametrize("home", ["/proc", "/no/such/home"])
-def test_nothing_is_written_where_a_home_cannot_be_written(tmp_path, home):
-    value, said = answer(tmp_path, HOME=home)
-    assert value == 5.0
-    assert "fsmeu keeps compiled loops in" in said
-    assert not Path("/no/such").exists()
-
-
-@pytest.mark.nightly
 def test_a_full_disk_costs_time_alone(tmp_path):
     """As every write fails, here by a limit on the size of files."""
     folder = tmp_path / "cache"

@@ -99,7 +99,7 @@ consensus hamming - <<< '{"sequences": ["0", "1"], "weights": [1, 2], "id": 7}' 
 consensus fscore - -p beta=9 <<< '{"sets": [["b"], ["b", [1, 2]]]}' => "answer": ["b", [1, 2]]
 consensus chunk_fscore - --smooth 0.1 <<< '{"spans": [[[0, 1, "X"]]]}' => "answer": [[0, 1, "X"]]
 --version => fsmeu | numpy | Python
-draw -f html fscore --probs 0.25,0.75,0.5 => "weights": [[0.25], [0.75], [0.5]]
+draw -f html fscore --probs 0.25,0.75,0.5 => "weights":[[0.25],[0.75],[0.5]]
 doctor => numpy | fsmeu computes: the expected F1 of a small example is right.
 """
 FILES = {

@@ -1,11 +1,9 @@
 """``draw``: what is asked for is what is drawn, in every format, and what pictures say."""
 
-import re
 import xml.etree.ElementTree as ET
 from itertools import combinations, product
 from math import prod
 
-import networkx as nx
 import numpy as np
 import pytest
 from rich.cells import cell_len
@@ -38,8 +36,6 @@ def test_path_of_a_pair_is_coloured():
     steps = ((0, 0, 0), (1, 1, 1), (1, 2, 1), (1, 2, 2))
     assert captions == {f"tp={tp} hyp={hyp} ref={ref}" for tp, hyp, ref in steps}
     assert len(route.arcs) == 3
-    end = drawing.automaton.values[list(route.ends)]
-    assert end.tolist() == [fsmeu.evaluate(F1, "110", "101")]
 
 
 def test_composition_shows_probabilities():
@@ -83,8 +79,6 @@ def test_large_machines_are_summed_up():
     assert list(summary.onward) == [3 * w for w in summary.widths[:-1]]
     told = " ".join(summary.notes)
     assert all(part in told for part in ("1,771 states", "At most 100 states", "Raise the limit"))
-    for kind in set(PICTURES) - {"png"}:
-        assert drawing.render(kind)
     assert "231" in drawing.svg
     assert fsmeu.draw(F1, n=5, limit=10).summary is not None
     assert fsmeu.draw(F1, n=5, limit=60).summary is None
@@ -134,18 +128,16 @@ def test_pictures_show_every_state_and_merged_label():
     assert len(FIGURE.frame.bundles) == 22
     texts = [one.text for one in ET.fromstring(FIGURE.svg).iter() if one.tag.endswith("text")]
     assert {t for t in texts if t.startswith("tp=")} == {f"tp={s[0]} ref={s[2]}" for s in STATES}
-    assert sum(t == "n:n, Y:n" for t in texts) == len(STATES)
-    assert sum(t == "Y:Y" for t in texts) == sum(t == "n:Y" for t in texts) == 6
+    assert [texts.count(t) for t in ("n:n, Y:n", "Y:Y", "n:Y")] == [len(STATES), 6, 6]
 
 
 def test_no_lines_cross():
-    """The printed figure has no crossing, and neither has ours; and no values before z is known."""
+    """The printed figure has no crossing, and neither has ours."""
     place, depth = FIGURE.placement.centres, FIGURE.automaton.depth
     ends = [(b.source, b.target) for b in FIGURE.frame.bundles if b.source != b.target]
     for (a, b), (c, d) in combinations(ends, 2):
         if depth[a] == depth[c] and depth[b] == depth[d]:
             assert (place[a][1] - place[c][1]) * (place[b][1] - place[d][1]) >= 0
-    assert not any(caption.value for caption in FIGURE.frame.captions)
 
 
 # -- names of states, titles, headings of columns, merged states ----------------------------------
@@ -170,7 +162,7 @@ def test_states_of_models_are_labels():
     assert names(fsmeu.draw(order), 4) == ["0 0", "0 1", "1 0", "1 1"]
     few = fsmeu.models.NBest(["0110", "0100", "1110"], [0.5, 0.3, 0.2])
     assert names(fsmeu.draw(few), 3) == ["0 1 0", "0 1 1", "1 1 1"]
-    assert names(fsmeu.draw(fsmeu.models.Bernoulli([0.5, 0.5])), 1) == ["1"]
+    assert len(fsmeu.draw(HMM, y=["Hot", "Cold", "Hot"]).route.arcs) == 3
 
 
 def said(drawing, state):

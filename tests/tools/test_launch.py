@@ -1,12 +1,10 @@
 """`./run` explains itself, hands arguments over, makes its environment, fails in sentences."""
 
 import ast
-import errno
 import subprocess
 import sys
 from pathlib import Path
 
-import console
 import environment
 import process
 import pytest
@@ -100,21 +98,6 @@ def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):
 
 
 # -- failures become a sentence, set-ups go one at a time ------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("number", "sentence"),
-    [
-        (errno.ENOSPC, "the disk is full"),
-        (errno.EACCES, "no permission to read or write at /some/cache"),
-    ],
-)
-def test_refusals_are_worded(number, sentence):
-    with pytest.raises(SetupFailure) as caught, console.guard("outer"), console.step("packing"):
-        raise OSError(number, "broken", "/some/cache")
-    first = caught.value.report().splitlines()[0]
-    assert first.startswith("fsmeu set-up stopped while packing: ")
-    assert sentence in first
 
 
 @pytest.mark.parametrize(
