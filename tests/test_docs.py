@@ -175,8 +175,6 @@ def test_the_long_description_needs_no_other_file():
         text = re.sub(one["pattern"], one["replacement"], text)
     assert not pages.LINK.search(FENCE.sub("", text))
     assert "![" not in text
-    assert "https://aclanthology.org" in text
-    assert "| chunking, CRF of 300 sentences, F1 | .8956 Viterbi |" in text
 
 
 def test_reference_has_every_public_name_once():
@@ -186,7 +184,4 @@ def test_reference_has_every_public_name_once():
     assert len(homes) == len(set(homes))
     modules = {"constraints", "learning", "models", "searn", "testing", "__version__"}
     assert set(fsmeu.__all__) - modules <= set(listed)
-    found = {name.partition(".")[0] for name in pages.api_names()["api/results.md"]}
-    assert found >= {"Calibration", "Composition", "CorpusDecision", "Decision", "Drawing"}
-    assert found >= {"Expectation", "Expectations", "Regret", "Report", "SummedMachine"}
     assert set(pages.api_names()) | {"api/torch.md"} == {p for p in pages.MADE if "api/" in p}

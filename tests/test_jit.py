@@ -93,13 +93,8 @@ def a_link(folder):
     folder.symlink_to(theirs)
 
 
-def a_file(folder):
-    folder.parent.mkdir()
-    folder.write_text("no folder")
-
-
 @pytest.mark.nightly
-@pytest.mark.parametrize("make", [given_away, others_can_write, a_link, a_file])
+@pytest.mark.parametrize("make", [given_away, others_can_write, a_link])
 def test_a_folder_that_is_not_private_is_left_alone(tmp_path, make):
     """Loading a file runs what is in it; a line says where loops are kept, and what to do."""
     folder = tmp_path / "cache" / "loops"

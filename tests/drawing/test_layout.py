@@ -33,6 +33,12 @@ def shown(name):
     return SHOWN[name]()
 
 
+@cache
+def width_in_the_font(text, size):
+    """As matplotlib draws it, in DejaVu Sans, which files ask for first."""
+    return TextPath((0, 0), text, size=size).get_extents().width
+
+
 def boxes(centres, items):
     """Left, top, right and bottom of states or of labels, shape (items, 4)."""
     half = np.array([(item.width / 2, item.height / 2) for item in items])
@@ -108,7 +114,7 @@ def test_all_text_is_inside_the_picture(name):
     ends = {"start": (0, 1), "middle": (0.5, 0.5), "end": (1, 0)}
     spans = []
     for text in texts:
-        width = TextPath((0, 0), text.text, size=text.size).get_extents().width
+        width = width_in_the_font(text.text, text.size)
         before, after = ends[text.anchor]
         spans.append((text.x - before * width, text.y, text.x + after * width))
         assert spans[-1][0] >= 0

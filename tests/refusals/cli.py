@@ -26,9 +26,6 @@ FILES = {
     "one.jsonl": '{"probs": [0.5], "y": "1"}',
     "zero.jsonl": '{"probs": [0.0], "y": "1"}',
     "long.jsonl": '{"probs": [0.5], "y": "11"}',
-    "empty.jsonl": "",
-    "broken.npy": b"\x93NUMPY\x01",
-    "short.txt": "a O O\nb O\n",
     "probs.iob2": "a O O:0.5 B:0.5\n\nb O O:0.5 B:0.5\nc O O:0.5\n",
     "tag.iob2": "the O O\n\n\nx O O\ny O Q-NP\nz O O\n",
     "t.csv": "a,b\n1,0\n2,1\n3,0\n",
@@ -43,7 +40,6 @@ check . => a file or the name of a built-in loss. Got a folder
 check binary.loss => binary.loss ... UTF-8
 losses long.loss => long.loss ... at most
 expect pk 01 --probs .5,.5 => loss pk ... 'k' ... --param k=VALUE
-check --sizes pk -p k=two => parameter k ... number ... two
 check pk -p k=1 -p k=2 => 'k' may be given once
 expect pk 01 --probs .5,.5 -p k=1 -p kk=2 => 'kk' ... 'k'
 check --sizes pk -p k=1 --labels A,B,C => 2 labels ... 3 labels
@@ -52,33 +48,23 @@ check --sizes fscore --n 1000000000000000000000000000000 => at most ... FSMEU_MA
 evaluate fscore ONES ONES --steps => 10,000 labels ... 100,000
 evaluate fscore 012 011 => hypothesis z ... entry 2 ... 0, 1 ... 2
 expect fscore 01 => --probs ... --model ... neither
-expect fscore 01 --probs .5,.5 --model m.json => both
-expect fscore 01 --probs .5,1.5 => 0 to 1 ... 1.5
-expect fscore 01 --probs .5,.5 --labels A,B => same labels ... Give --labels
 expect fscore 01 --probs .5,.5 --plot new/x.png => folder new must exist ... mkdir -p new
 expect fscore 01 --model /dev/zero => at most
-expect fscore 01 --model broken.npy => must be an array of numbers
 expect fscore 01 --model - <<< '{"probs": [0.5' => JSON ... line 1
-expect - 01 -m - < bad.loss => the loss or the model, not both
 expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
 decode fscore --probs .5 --given '0* 2' => --given: constraint: in '0* 2', at character 4
 decode fscore --probs .5 --corpus p.jsonl => one of them
-decode fscore --corpus empty.jsonl => must hold at least one record
 decode hamming --corpus probs.iob2 => line 4: ... first token
 expect fscore --corpus p.jsonl 01 => their own hypotheses
-expect fscore --corpus p.jsonl --resume => --resume ... --output
 expect fscore --corpus p.jsonl --jobs 100000 => --jobs ... at most 1,024
 expect fscore --corpus p.jsonl -o p.jsonl --resume => --output ... the corpus itself
 decode fscore --corpus p.jsonl -o new/z.jsonl => the folder new must exist
 consensus fscore - <<< '{"sets": [["a"]], "spans": []}' => line 1: ... one of the keys
-draw -f fst fscore --n 3 --z 01 -o /dev/null => n = 3 ... length 2
 score pk - -p k=auto => must be a file
-score fscore p.jsonl => must have the key "y"
 score fscore - -s z <<< '{"y": "01", "z": "0"}' => as many labels as the reference, 2. Got 1
 score fscore one.jsonl --calibrate one.jsonl => --calibrate ... must not be the corpus
 score fscore one.jsonl --calibrate long.jsonl => --calibrate, line 1: ... as long as the reference
 score fscore one.jsonl --calibrate zero.jsonl => some reference must have positive probability
-score --input-format conll accuracy short.txt => line 2 ... as many as its first, 3
 score chunk_fscore tag.iob2 => tag.iob2, line 5: ... Got Q-NP
 score --input-format conll accuracy - <<< 'a O:0.5 B:0.5' => --gold ... probabilities
 train word.csv -o m.skops => line 3, column 2 ... two

@@ -75,28 +75,6 @@ def test_unwritable_project_is_one_sentence(copy):
     assert "Traceback" not in result.stderr
 
 
-@pytest.fixture
-def project(tmp_path):
-    (tmp_path / "pyproject.toml").write_text('dependencies = ["pynini==1.2.3"]')
-    return Project(tmp_path)
-
-
-def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):
-    def run(*_, **__):
-        raise process.describe_failure("venv", 1, "Command '... ensurepip' returned 1")
-
-    monkeypatch.setattr(process, "run", run)
-    usage = environment.shutil.disk_usage(project.root)._replace(free=1000)
-    monkeypatch.setattr(environment.shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(SetupFailure, match="the disk is full"):
-        environment.bring_up_to_date(project, "")
-    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SetupFailure) as caught:
-        environment.bring_up_to_date(project, "")
-    assert "ensurepip is missing" in caught.value.report()
-    assert "python3-venv" in caught.value.report()
-
-
 # -- failures become a sentence, set-ups go one at a time ------------------------------------------
 
 
