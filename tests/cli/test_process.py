@@ -39,6 +39,7 @@ def test_a_bare_start_imports_no_numpy():
     assert b"--install-completion" in ran.stdout
 
 
+@pytest.mark.nightly
 def test_pipes_carry_losses():
     """What `losses` prints, `expect` reads: Hamming loss is the mean of what z says is not so."""
     ran = shell('"$@" losses hamming 2>/dev/null | "$@" expect - 01 --probs .25,.25')

@@ -65,6 +65,7 @@ def test_changes_are_made_inside_functions_and_not_in_messages(place):
     assert found[0].name.startswith("some/code.py:")
 
 
+@pytest.mark.nightly
 def test_what_only_other_tests_killed_is_listed(place):
     """The second test alone tells `or` from `and`; a file says that it was killed before."""
     names = [one.name for one in mutants.mutants_of(place, "some")]
