@@ -163,6 +163,8 @@ def test_states_of_models_are_labels():
     few = fsmeu.models.NBest(["0110", "0100", "1110"], [0.5, 0.3, 0.2])
     assert names(fsmeu.draw(few), 3) == ["0 1 0", "0 1 1", "1 1 1"]
     assert len(fsmeu.draw(HMM, y=["Hot", "Cold", "Hot"]).route.arcs) == 3
+    coin = fsmeu.draw(fsmeu.models.Bernoulli([0.5]))
+    assert (names(coin, 1), coin.frame.bundles[0].lines) == (["1"], ("(0, 1)/0.5",))
 
 
 def said(drawing, state):

@@ -156,4 +156,5 @@ def test_printed_numbers_are_those_of_the_object():
     bars = [rect["at"] for rect in Page(e._repr_html_()).all("rect")][1:]
     heights, places = (np.array([float(bar[k]) for bar in bars]) for k in ("height", "x"))
     assert heights / heights[0] == pytest.approx([1, 0.25, 0.75])
+    assert "<svg" in fsmeu.expect(fsmeu.load("hamming"), "1", [1.0])._repr_html_()  # one bar
     assert (places - places[0]) / (places[2] - places[0]) == pytest.approx([0, 2 / 3, 1], 1e-4)

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import fsmeu
+from fsmeu.drawing.plots import save_plot
 
 F1 = fsmeu.load("fscore")
 DRAWINGS = {
@@ -52,6 +53,15 @@ def test_every_colour_has_one_in_the_dark_scheme_and_texts_can_be_read(name):
                 dark = rules["", "fill", fill], rules["rect", "fill", ground]
                 assert contrast(*dark) >= 4.5, ET.tostring(shape)
     assert texts >= 5
+
+
+def test_plots_have_both_schemes(tmp_path):
+    """Those of matplotlib, too, whose colours are properties, black among them."""
+    expectation = fsmeu.expect(F1, "110", [0.9, 0.5, 0.3])
+    text = save_plot(tmp_path / "levels.svg", lambda axes: expectation.plot(ax=axes)).read_text()
+    rules = {(name, colour) for _, name, colour, _ in RULE.findall(text)}
+    own = re.findall(r"(fill|stroke): (#[0-9a-f]{6})", text[text.index("</style>") :])
+    assert {("stroke", "#000000"), ("fill", "#ffffff")} <= set(own) <= rules
 
 
 def test_names_cannot_add_rules():
