@@ -156,6 +156,8 @@ def test_doctor_names_what_is_missing_and_what_does_not_fit(monkeypatch):
         "gone missing: pip install 'fsmeu[plot]'",
     ]
     assert ran.code == 0
+    texts.clear()
+    assert "Nothing is missing." in fsmeu("doctor").out
 
 
 # -- losses, evaluate, check -----------------------------------------------------------------------

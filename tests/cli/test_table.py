@@ -46,6 +46,7 @@ check - <<< 'loss f labels A B count c when z == "C" value c' => is not a label;
 check - <<< 'loss f(k: int) count c when z == y value c + k' => Not measured | no default
 check gap.loss -n 3 => no arc applies | exit 1
 check fscore -n 4 => linear in tp | no: the value also looks at hyp, ref | counting (any model)
+check --sizes pk -p k=2 --n 4 --json => "growth" | "n": 1 | "n": 4
 check --sizes pk -p k=2 --n 4 => bad count z y weight weight
 draw fscore --n 3 --minimize -f txt => utility fscore, n = 3, merged from 20 states: 8 st
 draw hamming --z 'B A' --y 'B C' -f dot => A:C

@@ -29,6 +29,7 @@ FILES = {
     "probs.iob2": "a O O:0.5 B:0.5\n\nb O O:0.5 B:0.5\nc O O:0.5\n",
     "tag.iob2": "the O O\n\n\nx O O\ny O Q-NP\nz O O\n",
     "t.csv": "a,b\n1,0\n2,1\n3,0\n",
+    "t.conll": "the DT O\n",
     "word.csv": "a,b,kind\n1,2,x\n1,two,y\n",
 }
 
@@ -56,6 +57,10 @@ decode fscore --probs .5 --given '0* 2' => --given: constraint: in '0* 2', at ch
 decode fscore --probs .5 --corpus p.jsonl => one of them
 decode hamming --corpus probs.iob2 => line 4: ... first token
 expect fscore --corpus p.jsonl 01 => their own hypotheses
+expect fscore --corpus p.jsonl --levels => --corpus ... --levels
+evaluate hamming B-VP O --types NP => B-VP ... 'B-NP'
+draw => a loss or a model must be given
+train t.conll -o m.skops --set loss=hamming => is given by LOSS
 expect fscore --corpus p.jsonl --jobs 100000 => --jobs ... at most 1,024
 expect fscore --corpus p.jsonl -o p.jsonl --resume => --output ... the corpus itself
 decode fscore --corpus p.jsonl -o new/z.jsonl => the folder new must exist
