@@ -297,14 +297,6 @@ def test_hostile_names_do_nothing(show):
     assert tab.number("value") == close(fsmeu.evaluate(loss, pair, pair))
 
 
-def test_drawings_as_pages(show):
-    drawing = fsmeu.draw(F1, z="110", y="101", model=[0.9, 0.5, 0.3])
-    tab = show(drawing.html)
-    assert len(tab.all(".node")) == drawing.automaton.states
-    assert len(tab.all(".node.route")) == 4
-    assert tab.all("#panels") == []
-
-
 def test_colours_can_be_read(show, browser):
     """In both schemes text stands out from its ground as WCAG asks (4.5 to 1)."""
     show(fsmeu.explore(F1).html)

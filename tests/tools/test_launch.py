@@ -94,12 +94,3 @@ def test_cause_is_named(output, sentence):
     assert "hint" not in failure.report()
     with pytest.raises(SetupFailure, match=sentence):
         raise failure
-
-
-def test_killed_and_missing_programs_are_named():
-    """A module that Python runs goes by its own name."""
-    killed = [sys.executable, "-m", "timeit", "-n1", "-r1", "import os; os.kill(os.getpid(), 9)"]
-    with pytest.raises(SetupFailure, match="timeit was ended by signal 9"):
-        process.run(killed)
-    with pytest.raises(SetupFailure, match="'no-such-program' is missing"):
-        process.run(["no-such-program"])
