@@ -21,6 +21,8 @@ PAST = "c passes 2^53, where whole numbers are not told apart"
 ROWS = [
     ('expect(F1, "01", [0.5])', InputError, "same length. Got lengths 2 and 1"),
     ('expect(F1, "02", [0.5, 0.5])', InputError, "hypothesis z ... must be one of 0, 1"),
+    ('expect(F1, models.Independent([[0.5, 0.5]], ("a", "b")), [0.5])', InputError,
+     "hypothesis and model must have the same labels"),
     ('expect(F1, "01", [0.5, 0.5], engine="none")', InputError, "engine"),
     ('expect(F1, "01", [0.5, 0.5], keep=0)', InputError, "keep"),
     ('expect(F1, "0", [0.5]).quantile(1.5)', InputError, "q must lie in 0..1"),
