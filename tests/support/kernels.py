@@ -18,8 +18,8 @@ def kernels_that_run(how):
     """A context in which queries run by plain kernels, up to MOST_PLAIN, or by compiled ones."""
     most = 0 if how == "compiled" else MOST_PLAIN
 
-    def chosen(function, work, rows=None):
-        return (kernels.plain if work <= most else kernels.compiled)(function, rows)
+    def chosen(function, work):
+        return function if work <= most else kernels.compiled(function)
 
     with ExitStack() as patches:
         for module in ASKING:
