@@ -83,6 +83,7 @@ MOST_LISTED = 1 << 16  # sequences, or paths of a model, that ``fsmeu.testing`` 
 # -- trellises -------------------------------------------------------------------------------------
 MOST_TRELLISES = 4  # trellises kept on a loss, the last used: each has the arcs of all positions
 SMALL_WORK = 20_000  # products and sums of a query up to which Python is taken: some 25 ms
+ALWAYS_PLAIN = -1  # products and sums up to which Python is taken even where loops are loaded
 PLAIN_QUERIES = 40  # queries of that size that Python is taken for: what loading the loops costs
 AMOUNTS_AT_ONCE = 1 << 20  # amounts of pairs of feature values that are evaluated at once: 8 MB
 PLAIN_PAIRS = 1 << 22  # pairs of feature values up to which amounts are kept as they are: 0.5 GB

@@ -4,7 +4,7 @@ By default a law is tried on a sixth of its hypothesis examples, and tests marke
 (more seeds, greater lengths, quick runs of experiments) are left out, as are two of three cases of
 a test marked ``thirds``; ``--all`` runs everything.
 ``FSMEU_EXPLORE=1`` draws new examples instead of fixed ones, to look for what those miss.
-``FSMEU_PLAIN_LOOPS=1`` runs loops over a trellis as plain Python where they are short.
+``FSMEU_PLAIN_LOOPS=N`` runs loops over a trellis as plain Python, up to N sums and products.
 ``--without-pynini`` runs the suite as where that is not installed: what needs it is skipped.
 """
 
@@ -36,9 +36,9 @@ def pytest_configure(config):
     nightly.EVERYTHING = config.getoption("--all")
     # Which process compiles a loop first is chance, and commands must print nothing on stderr.
     jit._announce_compiling = lambda: None
-    if os.environ.get("FSMEU_PLAIN_LOOPS"):
+    if most := int(os.environ.get("FSMEU_PLAIN_LOOPS", 0)):
         config.add_cleanup(PLAIN_LOOPS.close)
-        PLAIN_LOOPS.enter_context(kernels_that_run("plain"))
+        PLAIN_LOOPS.enter_context(kernels_that_run("plain", most))
     if config.getoption("--without-pynini"):
         missing.hide_pynini()
 

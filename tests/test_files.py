@@ -4,29 +4,23 @@ import bz2
 import gzip
 import io
 import os
-import re
 import signal
 import subprocess
 import sys
-import threading
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
 
 import fsmeu
 from fsmeu.corpora.records import read_sentences
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError, is_installed
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from fsmeu.files import read_arrays, write_file
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load
 
-ROOT = Path(__file__).resolve().parent.parent
 OLD, NEW = b"old" * 1000, b"new" * 2000
-WRITES = r"\b(write_text|write_bytes|NamedTemporaryFile|mkstemp|rename)\(|open\(.*[\"'][rb]*[wax+]"
-WRITES += r"|np\.save\w*\((?!archive)|savefig\((?!buffer|stream)"  # into a buffer they may be
 
 
 @pytest.mark.parametrize("step", ["open", "fdopen", "fchmod", "fsync", "replace"])
@@ -46,7 +40,7 @@ def test_a_kill_at_each_step(tmp_path, step):
     assert path.read_bytes() == NEW
 
 
-@pytest.mark.parametrize("step", ["fdopen", "fchmod", "fsync", "replace"])
+@pytest.mark.parametrize("step", ["fdopen", "fsync", "replace"])
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_at_each_step(tmp_path, monkeypatch, step, fault):
     def fail(*_, **__):
@@ -63,9 +57,8 @@ def test_a_failure_at_each_step(tmp_path, monkeypatch, step, fault):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("mask", [0o022, 0o077, 0o000])
-def test_permissions(tmp_path, mask):
-    before = os.umask(mask)
+def test_permissions(tmp_path):
+    before = os.umask(0o077)
     try:
         (tmp_path / "plain").open("wb").close()
         write_file(tmp_path / "new", "é")
@@ -94,69 +87,19 @@ def test_links_keep_pointing(tmp_path):
     assert {x.name for x in tmp_path.rglob("*")} == {"folder", "x", "y", "round"}
 
 
-def test_a_named_pipe(tmp_path):
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    read = []
-    reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
-    reader.start()
-    write_file(path, NEW)
-    reader.join()
-    assert read == [NEW]
-    assert path.is_fifo()
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
-        ("/dev/full", "No space left on device"),
-        (".", "Is a directory"),
-        ("missing/x", "No such file or directory"),
-        ("x" * 300, "File name too long"),
-        ("a\0b", "null"),
-    ],
-)
-def test_what_cannot_be_written(tmp_path, monkeypatch, path, reason):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=rf"it cannot be written \(.*{reason}"):
-        write_file(path, NEW)
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InputError, match="name of a file"):
-        write_file(5, NEW)
-
-
-@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "log"])
+@pytest.mark.parametrize("name", ["/dev/stdout", "log"])
 def test_an_open_stream(tmp_path, name):
     """The content stands between what was printed before and after it, as in a pipe."""
     path = tmp_path / "log"
     path.write_bytes(b"0\n")
-    code = "import fsmeu.files as f; print(1); f.write_file('NAME', '2\\n'); print(3)"
-    command = [sys.executable, "-c", code.replace("NAME", name)]
+    code = f"import fsmeu.files as f; print(1); f.write_file({name!r}, '2\\n'); print(3)"
     with path.open("ab") as stream:
-        subprocess.run(command, stdout=stream, cwd=tmp_path, check=True)
+        subprocess.run([sys.executable, "-c", code], stdout=stream, cwd=tmp_path, check=True)
     assert path.read_bytes() == b"0\n1\n2\n3\n"
     assert list(tmp_path.iterdir()) == [path]
-    if name == "/dev/stdout":
-        subprocess.run(
-            ["bash", "-c", '"$@" | cat > log', "bash", *command], cwd=tmp_path, check=True
-        )
-        assert path.read_bytes() == b"1\n2\n3\n"
-
-
-def test_there_is_one_writer():
-    """Nothing else opens a file to write, but results that are appended and compiled loops."""
-    found = {
-        str(path.relative_to(ROOT / "fsmeu"))
-        for path in (ROOT / "fsmeu").rglob("*.py")
-        if re.search(WRITES, path.read_text(encoding="utf-8"))
-    }
-    assert found == {"files.py", "corpora/run.py", "jit.py"}
 
 
 # -- what is read ---------------------------------------------------------------------------------
-
-X, Y = make_classification(40, 4, random_state=0)
 
 
 def npy(array):
@@ -180,19 +123,8 @@ def archive(path, members, method=zipfile.ZIP_DEFLATED):
     return path
 
 
-def test_arrays_come_back(tmp_path):
-    given = {"a": np.arange(6.0).reshape(2, 3).T, "b": np.array("text"), "c": np.zeros((0, 3), "?")}
-    np.savez_compressed(tmp_path / "a.npz", **given)
-    found = read_arrays(tmp_path / "a.npz", "file")
-    assert found.keys() == given.keys()
-    for name, array in given.items():
-        assert found[name].dtype == array.dtype
-        assert np.array_equal(found[name], array)
-
-
 STRANGE = {
     "no array": b"text",
-    "nothing": b"",
     "header alone": header((2, 3)),
     "more than the shape": header((2,)) + bytes(24),
     "negative": header((-1, -2)) + bytes(16),
@@ -217,17 +149,18 @@ def test_members_that_are_no_arrays(tmp_path, name):
 
 def test_archives_that_cannot_be_unpacked(tmp_path):
     """Other compression, a password, a wrong checksum, a cut, one name twice."""
-    good = archive(tmp_path / "good.npz", {"X": npy(X), "y": npy(Y)}, zipfile.ZIP_STORED)
-    odd = [archive(tmp_path / f"{k}.npz", {"X": npy(X)}, k) for k in (12, 14)]
+    x = np.arange(80.0).reshape(20, 4)
+    members = {"X": npy(x), "y": npy(np.arange(20) % 2)}
+    good = archive(tmp_path / "good.npz", members, zipfile.ZIP_STORED)
+    odd = [archive(tmp_path / f"{k}.npz", {"X": npy(x)}, k) for k in (12, 14)]
     content = good.read_bytes()
     entry = b"PK\x01\x02\x14\x03\x14\x00"
     for name, changed in {
         "password": content.replace(entry + b"\x00", entry + b"\x01"),
         "method": content.replace(entry + bytes(3), entry + b"\x00\x00\x61"),
-        "checksum": content[:300] + bytes(8) + content[308:],
+        "checksum": content[:300] + b"12345678" + content[308:],
         "cut": content[:-30],
         "no archive": b"text",
-        "empty": b"",
     }.items():
         assert changed != content
         odd.append(tmp_path / f"{name}.npz")
@@ -236,10 +169,15 @@ def test_archives_that_cannot_be_unpacked(tmp_path):
         for read in (read_examples, load):
             with pytest.raises(InputError, match=f"{path.name}: "):
                 read(str(path))
-    assert read_examples(str(good)).rows.shape == X.shape
+    assert read_examples(str(good)).rows.shape == x.shape
 
 
 def test_sizes_are_summed_before_anything_is_unpacked(tmp_path, monkeypatch):
+    """But what does not compress may be as large as its file, which is given on purpose."""
+    monkeypatch.setenv("FSMEU_MAX_BYTES", "1000")
+    given = np.random.default_rng(0).random((100, 20))
+    np.savez_compressed(tmp_path / "c.npz", X=given)
+    assert np.array_equal(read_examples(str(tmp_path / "c.npz")).rows, given)
     monkeypatch.setenv("FSMEU_MAX_BYTES", "100000")
     zeros = npy(np.zeros((9, 1000)))
     path = archive(tmp_path / "a.npz", {"X": zeros, "y": zeros})
@@ -251,25 +189,20 @@ def test_sizes_are_summed_before_anything_is_unpacked(tmp_path, monkeypatch):
             read_examples(str(one))
 
 
-def test_a_large_file_is_given_on_purpose(tmp_path, monkeypatch):
-    """What does not compress may be as large as its file."""
-    monkeypatch.setenv("FSMEU_MAX_BYTES", "1000")
-    given = np.random.default_rng(0).random((100, 20))
-    np.savez_compressed(tmp_path / "a.npz", X=given)
-    assert np.array_equal(read_examples(str(tmp_path / "a.npz")).rows, given)
-
-
-TEXT = "".join(f"{k % 2} 1:{k}\n" for k in range(1, 200)).encode()
+def reader(name):
+    """What reads a file of this name."""
+    readers = {"svm": read_examples, "csv": read_examples, "txt": read_sentences}
+    return readers.get(name.split(".")[1], fsmeu.models.from_json)
 
 
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.txt.gz", "a.svm.bz2"])
 def test_damaged_compression(tmp_path, name):
-    packed = bz2.compress(TEXT) if name.endswith("bz2") else gzip.compress(TEXT)
-    read = read_sentences if ".txt" in name else read_examples
-    for changed in (packed[:60] + bytes(9) + packed[69:], packed[:-20], TEXT):
+    text = "".join(f"{k % 2} 1:{k}\n" for k in range(1, 200)).encode()
+    packed = bz2.compress(text) if name.endswith("bz2") else gzip.compress(text)
+    for changed in (packed[:60] + bytes(9) + packed[69:], packed[:-20], text):
         (tmp_path / name).write_bytes(changed)
         with pytest.raises(InputError, match=f"{name}: the file cannot be read"):
-            read(str(tmp_path / name))
+            reader(name)(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.json", "a.json.gz", "a.txt.gz"])
@@ -277,16 +210,5 @@ def test_texts_are_limited_by_what_they_become(tmp_path, monkeypatch, name):
     monkeypatch.setenv("FSMEU_MAX_BYTES", "8000")
     content = b"0 1:1\n" * 1000
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    read = {"svm": read_examples, "csv": read_examples, "txt": read_sentences}.get(
-        name.split(".")[1], fsmeu.models.from_json
-    )
     with pytest.raises(SizeLimitError, match=r"at most [12],000 bytes.*FSMEU_MAX_BYTES"):
-        read(str(tmp_path / name))
-
-
-def test_a_package_that_is_broken_is_not_installed(tmp_path, monkeypatch):
-    (tmp_path / "broken_package.py").write_text("raise OSError('no such library')")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert not is_installed("broken_package")
-    assert not is_installed("no_such_package")
-    assert is_installed("json")
+        reader(name)(str(tmp_path / name))

@@ -157,41 +157,6 @@ OF_THE_CORE = {
     "decoding.problem.RefusalError",
     "decoding.decision.PRECISION",
     "expectation.expect.ENGINES",
-    # what commands, learning and pictures ask beside the public interface
-    "decoding.consensus.decide_samples",
-    "decoding.explicit.searched_machine",
-    "decoding.explicit_lists.hypotheses_composition",
-    "expectation.expect.value_and_gradient",
-    "expectation.expect.value_and_gradient_many",
-    # rules and bounds whose mathematics is checked by itself
-    "trellis.rules",
-    "trellis.value_roundings",
-    "trellis.independent",
-    "trellis.independent_search",
-    "trellis.count_tables",
-    "trellis.ranked_kernels",
-    "trellis.chains",
-    "trellis.chain_shares",
-    "decoding.problem.UNSEEN",
-    "decoding.other_totals",
-    "expectation.totals",
-    "decoding.ranking",
-    # sums over lanes and by prices
-    "trellis.lanes",
-    "trellis.four_lanes",
-    "trellis.trellis_cache.split_trellis_of",
-    "decoding.lanes.best_by_lanes",
-    "decoding.prices",
-    "decoding.swept",
-    # loops, that they are compiled, and that plain Python gives the same bits
-    "trellis.kernels",
-    "trellis.lane_rows",
-    "trellis.sum_kernels.mass_batch",
-    "trellis.walk_kernels.push",
-    "trellis.engine",
-    "trellis.layer_step",
-    "trellis.walk",
-    "decoding.hulls",
 }
 
 

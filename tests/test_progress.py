@@ -2,22 +2,13 @@
 
 import pytest
 
-from fsmeu.errors import InputError
-from fsmeu.progress import check_progress, progress_bar, silent
+from fsmeu.progress import progress_bar
 
 
 @pytest.fixture
 def terminal(monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERM", "xterm")
-
-
-def test_no_bar_where_there_is_no_terminal(capsys):
-    """Files and pipes get nothing of a bar."""
-    with progress_bar("reading") as callback:
-        callback(0.5, "half")
-    assert capsys.readouterr() == ("", "")
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "80", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
 
 
 def test_a_bar_shows_the_last_note_on_stderr(capsys, terminal):
@@ -45,12 +36,3 @@ def test_the_bar_is_taken_away_after_an_error(capsys, terminal):
     with pytest.raises(ZeroDivisionError), progress_bar("dividing"):
         raise ZeroDivisionError
     assert "\x1b[?25h" in capsys.readouterr().err
-
-
-def test_what_is_no_function_is_refused():
-    """None tells nobody."""
-    assert check_progress("work", None) is silent
-    assert check_progress("work", print) is print
-    for wrong in (3, float):
-        with pytest.raises(InputError, match="progress must be a function"):
-            check_progress("work", wrong)

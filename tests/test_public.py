@@ -1,6 +1,5 @@
 """The public names: all can be imported, and a user's file of them passes ``mypy --strict``."""
 
-import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -58,10 +57,11 @@ except (fsmeu.InputError, fsmeu.EmptyError, fsmeu.SizeLimitError, fsmeu.FstError
 """
 
 
-def test_all_names_are_there():
+def test_the_file_of_a_user_runs():
     for name in fsmeu.__all__:
         assert getattr(fsmeu, name) is not None
     assert set(fsmeu.__all__) <= set(dir(fsmeu))
+    exec(compile(USER, "user.py", "exec"), {})
 
 
 @pytest.mark.nightly
@@ -73,29 +73,6 @@ def test_the_file_of_a_user_is_typed(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", str(path)]  # what ./run check knows helps
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_file_of_a_user_runs():
-    exec(compile(USER, "user.py", "exec"), {})
-
-
-@pytest.mark.parametrize(
-    ("module", "least"), [(fsmeu, 20), (fsmeu.models, 1), (fsmeu.constraints, 1)]
-)
-def test_what_is_given_has_a_type(module, least):
-    """Models, constraints and label sequences are no ``Any``."""
-    names = ("model", "models", "constraint", "constraints", "z", "zs", "y", "ys", "hypotheses")
-    functions = {name: getattr(module, name) for name in module.__all__}
-    functions.pop("from_hmmlearn", None)  # it takes a model of theirs
-    types = {
-        f"{name}({parameter.name})": str(parameter.annotation)
-        for name, function in functions.items()
-        if inspect.isfunction(function)
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.name in names
-    }
-    assert len(types) >= least
-    assert {place: kind for place, kind in types.items() if "Any" in kind} == {}
 
 
 def test_a_loss_shows_what_is_for_everybody():

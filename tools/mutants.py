@@ -357,7 +357,7 @@ def main(root: Path, words: Sequence[str]) -> int:
         drawn += random.Random(given.seed).sample(every, min(given.count, len(every)))
     trials = Trials(root, drawn, given)
     sys.path.insert(0, str(root))
-    os.environ["FSMEU_PLAIN_LOOPS"] = "1"
+    os.environ["FSMEU_PLAIN_LOOPS"] = "60000"
     options = [f"--rootdir={root}", "--override-ini=addopts=--import-mode=importlib"]
     silent = [f"-pno:{name}" for name in ("terminal", "xdist", "cacheprovider", "faulthandler")]
     code = pytest.main([*options, *silent, *tests], plugins=[trials])

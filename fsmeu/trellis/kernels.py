@@ -75,7 +75,7 @@ def kernel(function: F, work: int) -> F:
         function: one that is marked by ``jit_entry``.
         work: how many sums and products there are.
     """
-    if (
+    if work > limits.ALWAYS_PLAIN and (
         _COMPILED
         or work > limits.SMALL_WORK
         or _PLAIN_WORK[0] > limits.PLAIN_QUERIES * limits.SMALL_WORK

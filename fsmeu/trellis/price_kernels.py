@@ -54,8 +54,8 @@ def step_sets(z_tables: ZTables, i: int, buffers: PriceBuffers) -> None:
     for g in range(first_set, z_tables.source_sets[kind + 1]):
         cheap = -np.inf
         dear = -np.inf
-        cheap_member = z_tables.source_set[g]
-        dear_member = cheap_member
+        cheap_member = -1
+        dear_member = -1
         for m in range(z_tables.source_set[g], z_tables.source_set[g + 1]):
             p = z_tables.member[m, 0]
             if p >= z_tables.width[i]:
@@ -70,12 +70,14 @@ def step_sets(z_tables: ZTables, i: int, buffers: PriceBuffers) -> None:
             dear = at_dear if at_dear > dear else dear
         set_best[g - first_set, 0] = cheap
         set_best[g - first_set, 1] = dear
-        p = z_tables.member[cheap_member, 0]
-        inner = z_tables.member[cheap_member, 1]
-        set_counted[g - first_set, 0] = counts[p, 0] if p >= 0 else set_counted[inner, 0]
-        p = z_tables.member[dear_member, 0]
-        inner = z_tables.member[dear_member, 1]
-        set_counted[g - first_set, 1] = counts[p, 1] if p >= 0 else set_counted[inner, 1]
+        if cheap_member >= 0:  # else all members lie outside of this layer
+            p = z_tables.member[cheap_member, 0]
+            inner = z_tables.member[cheap_member, 1]
+            set_counted[g - first_set, 0] = counts[p, 0] if p >= 0 else set_counted[inner, 0]
+        if dear_member >= 0:
+            p = z_tables.member[dear_member, 0]
+            inner = z_tables.member[dear_member, 1]
+            set_counted[g - first_set, 1] = counts[p, 1] if p >= 0 else set_counted[inner, 1]
 
 
 @jit_helper

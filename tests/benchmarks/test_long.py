@@ -1,176 +1,183 @@
-"""Long sequences: a test set of 100,000 examples is one sequence of labels."""
+"""Long sequences, documents, a corpus: each job of docs/generating_functions.md beside its limit.
+
+A test set of 100,000 examples is one sequence of labels. ``FSMEU_BENCH_SENTENCES=5`` takes that
+many sentences of CoNLL-2000 instead of all.
+"""
+
+import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import fsmeu
-from tests.benchmarks.measure import apart, within
-from tests.support.values import CHANCES
+from tests.benchmarks import conll2000
+from tests.benchmarks.measure import apart, seconds, within
+
+F1 = fsmeu.load("fscore")
+BIO = fsmeu.load("chunk_fscore", types=conll2000.TYPES)
 
 
-def load_loops():
-    """Decides and values something long, so that no process that is measured compiles."""
-    for model in (np.full(3000, 0.3), chain(3000, 1)):
-        fsmeu.expect(fsmeu.load("fscore"), fsmeu.decode(fsmeu.load("fscore"), model).labels, model)
+def asked(title, ask, make, limit, check, gigabytes=2):
+    """Asks of one model and then, on the clock, of another, in a process of its own.
+
+    Compiled loops are loaded by the first call. What ``check`` makes of the answer is returned.
+    """
+
+    def twice():
+        ask(make())
+        model, found = make(), []
+        taken = seconds(lambda: found.append(ask(model)))
+        return taken, check(found[0], model)
+
+    run = apart(title, twice, 4 * limit, gigabytes)
+    taken, result = run.result
+    assert within(title, replace(run, seconds=taken), limit, gigabytes)
+    return result
 
 
-def decided(title, loss, model, seconds, gigabytes=1):
-    """The decision in a process of its own: value, number of ones; proven and within the bars."""
-    load_loops()
-
-    def ours():
-        made = fsmeu.decode(loss, model)
-        return made.value, int(np.sum(made.labels)), made.exact
-
-    run = apart(title, ours, seconds, gigabytes)
-    value, ones, exact = run.result
-    assert exact
-    assert within(title, run, seconds, gigabytes)
-    return value, ones
+# -- models ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", CHANCES)
-@pytest.mark.parametrize(("n", "seconds"), [(10**5, 0.06), (10**6, 0.4)])
-def test_best_fscore_of_independent_labels(kind, n, seconds):
-    p = CHANCES[kind](np.random.default_rng(5), n)
-    title = f"decode, F1, {kind}, n = {n:,}"
-    value, ones = decided(title, fsmeu.load("fscore"), p, seconds)
-    means = 2 * np.cumsum(np.sort(p)[::-1]) / (np.arange(1, n + 1) + p.sum())  # without variance
-    assert value == pytest.approx(means.max(), rel=1e-3)
-    assert ones == pytest.approx(means.argmax() + 1, rel=0.02)
+def beta(n):
+    return np.random.default_rng(5).beta(2, 5, n)
 
 
-def test_best_fscore_of_ten_million_labels():
-    p = np.random.default_rng(5).beta(2, 5, 10**7)
-    decided("decode, F1, Beta(2, 5), n = 10,000,000", fsmeu.load("fscore"), p, 2, 1)
-
-
-@pytest.mark.parametrize("ones", [0.1, 1, 5, 20, 50, 200])
-def test_best_fscore_of_rare_ones(ones):
+def rare(ones):
+    """Of 100,000 labels, so many are expected to be ones."""
     p = np.random.default_rng(1).beta(0.05, 5, 10**5)
-    p = np.minimum(p * ones / p.sum(), 1.0)
-    decided(f"decode, F1, {ones} ones of 100,000 labels", fsmeu.load("fscore"), p, 0.1)
+    return np.minimum(p * ones / p.sum(), 1.0)
 
 
-@pytest.mark.parametrize(("n", "seconds"), [(6, 0.5), (100, 1.5), (1000, 10)])
-def test_best_fscore_of_ten_thousand_rows(n, seconds):
-    rows, loss = np.random.default_rng(2).beta(0.5, 1, (10_000, n)), fsmeu.load("fscore")
-    fsmeu.decode_many(loss, rows[:4])
-    title = f"decode_many, F1, 10,000 rows of {n:,}"
-    run = apart(title, lambda: all(d.exact for d in fsmeu.decode_many(loss, rows)), seconds, 2)
-    assert run.result
-    assert within(title, run, seconds, 2)
-
-
-@pytest.mark.parametrize(("n", "seconds"), [(100, 0.5), (300, 1.5), (1000, 4)])
-def test_expected_fscore_of_a_thousand_rows(n, seconds):
-    """By counts up to 1,000 labels: rules, and lanes, take longer there."""
-    random = np.random.default_rng(3)
-    rows, loss = random.beta(1, 3, (1000, n)), fsmeu.load("fscore")
-    zs = (rows > 0.3).astype(int)
-    fsmeu.expect_many(loss, zs[:4], rows[:4])
-    title = f"expect_many, F1, 1,000 rows of {n:,}"
-    run = apart(title, lambda: fsmeu.expect_many(loss, zs, rows).values, seconds)
-    ones = zs.sum(axis=1)
-    means = 2 * (rows * zs).sum(axis=1) / (ones + rows.sum(axis=1))  # without variance
-    np.testing.assert_allclose(run.result, means, rtol=0.1)
-    assert within(title, run, seconds)
-
-
-@pytest.mark.parametrize(
-    ("name", "params"),
-    [
-        ("jaccard", {}),
-        ("balanced_accuracy", {}),
-        ("fscore", {"beta": 2}),
-        ("recall", {}),
-        ("g_tp_pr", {}),
-        ("kappa", {}),
-        ("pk", {"k": 10}),
-    ],
-)
-def test_decisions_of_100000_labels(name, params):
-    p = np.random.default_rng(5).beta(2, 5, 10**5)
-    seconds = 60 if name == "pk" else 1  # sums over positions are as they were
-    decided(f"decode, {name}, n = 100,000", fsmeu.load(name, **params), p, seconds, 2)
-
-
-def chain(n, order):
+def drawn(n, order=1):
     """A chain of two labels whose steps are drawn at each position."""
     random = np.random.default_rng(n)
     first = np.full((2,) * order, 0.5**order)
     return fsmeu.models.Markov(first, random.dirichlet([3, 1], (n - order, *first.shape)))
 
 
-@pytest.mark.parametrize("order", [0, 1, 2])
-def test_expected_fscore_of_a_million_labels(order):
-    n, loss = 10**6, fsmeu.load("fscore")
-    model = chain(n, order) if order else fsmeu.models.Bernoulli(np.random.default_rng(1).random(n))
-    z, title = np.arange(n) % 3 // 2, f"E[F1], order {order}, n = {n:,}"
-    load_loops()
-    run = apart(title, lambda: fsmeu.expect(loss, z, model).value, 1, 2)
-    means = model.p if not order else np.full(n, 0.25)
-    wanted = 2 * means[z == 1].sum() / (z.sum() + means.sum())
-    assert run.result == pytest.approx(wanted, rel=0.01)
-    assert within(title, run, 1, 2)
-
-
-def two(n, up, stay, first=None):
+def two(n, up, stay):
     """A chain of order 1, the same at all positions."""
-    first = up if first is None else first
-    return fsmeu.models.Markov([1 - first, first], [[1 - up, up], [1 - stay, stay]], n=n)
+    return fsmeu.models.Markov([1 - up, up], [[1 - up, up], [1 - stay, stay]], n=n)
 
 
-CHAINS = {
-    "order 1": lambda n: chain(n, 1),
-    "order 2": lambda n: chain(n, 2),
-    "trap": lambda n: two(n, 0.15, 0.7, 0.4),
-    "slow": lambda n: two(n, 0.001, 0.999, 0.5),
-    "all 1/2": lambda n: two(n, 0.5, 0.5),
-    "zeros": lambda n: two(n, 0.3, 0.0, 0.5),
-    "0.1 ones": lambda n: two(n, 0.1 / n, 0.3),
-    "5 ones": lambda n: two(n, 5 / n, 0.3),
-    "50 ones": lambda n: two(n, 50 / n, 0.3),
-    "500 ones": lambda n: two(n, 500 / n, 0.3),
+def field(n, loss):
+    """Random potentials."""
+    size = len(loss.labels)
+    random = np.random.default_rng((n, size))
+    unary = random.normal(size=(n, size))
+    return fsmeu.models.from_potentials(unary, random.normal(size=(size, size)), loss.labels)
+
+
+# -- the best labels ------------------------------------------------------------------------------
+
+DECISIONS = {
+    "F1, n = 100,000": (F1, lambda: beta(10**5), 0.06),
+    "F1, n = 1,000,000": (F1, lambda: beta(10**6), 0.4),
+    "F1, n = 10,000,000": (F1, lambda: beta(10**7), 2),
+    **{
+        f"F1, {ones} ones of 100,000 labels": (F1, lambda ones=ones: rare(ones), 0.1)
+        for ones in (0.1, 1, 5, 50)
+    },
+    **{
+        f"{name}, n = 100,000": (fsmeu.load(name), lambda: beta(10**5), 1)
+        for name in ("jaccard", "kappa", "g_tp_pr", "balanced_accuracy", "recall")
+    },
+    "pk, n = 100,000": (fsmeu.load("pk", k=10), lambda: beta(10**5), 1),
+    "g_mean, n = 1,000": (fsmeu.load("g_mean"), lambda: beta(1000), 8),
+    "h_mean, n = 1,000": (fsmeu.load("h_mean"), lambda: beta(1000), 8),
+    **{
+        f"F1, drawn chain, n = {n:,}": (F1, lambda n=n: drawn(n), limit)
+        for n, limit in ((300, 0.03), (10**4, 0.1), (10**5, 0.3), (10**6, 2))
+    },
+    "F1, chain of order 2, n = 100,000": (F1, lambda: drawn(10**5, 2), 0.3),
+    "F1, 50 ones in a chain, n = 1,000,000": (F1, lambda: two(10**6, 50 / 10**6, 0.3), 2),
+    "F1, a slow chain, n = 100,000": (F1, lambda: two(10**5, 0.001, 0.999), 0.3),
+    "F1, a chain of halves, n = 100,000": (F1, lambda: two(10**5, 0.5, 0.5), 0.3),
+    **{
+        f"chunk F1, 23 tags, n = {n:,}": (BIO, lambda n=n: field(n, BIO), limit)
+        for n, limit in ((25, 0.01), (80, 0.03), (200, 0.05), (512, 0.1), (2000, 0.5), (5000, 1.5))
+    },
 }
 
 
-@pytest.mark.parametrize("kind", CHAINS)
-@pytest.mark.parametrize(("n", "seconds"), [(10**5, 0.3), (10**6, 2)])
-def test_best_fscore_under_a_chain(kind, n, seconds):
-    title = f"decode, F1, chain, {kind}, n = {n:,}"
-    decided(title, fsmeu.load("fscore"), CHAINS[kind](n), seconds, 2)
+@pytest.mark.parametrize("title", DECISIONS)
+def test_best(title):
+    """Proven, in time, and worth what is expected of its labels."""
+    loss, make, limit = DECISIONS[title]
+
+    def check(made, model):
+        return made.exact, made.value, fsmeu.expect(loss, made.labels, model).value
+
+    exact, value, expected = asked(
+        f"decode, {title}", lambda model: fsmeu.decode(loss, model), make, limit, check
+    )
+    assert exact
+    assert value == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", CHAINS)
-@pytest.mark.parametrize(("n", "seconds"), [(10**5, 0.1), (10**6, 0.6)])
-def test_expected_fscore_under_a_chain(kind, n, seconds):
-    """With bounds that are a part of 1e-12 of the value, or twice that where labels hold long."""
-    loss, model, z = fsmeu.load("fscore"), CHAINS[kind](n), np.arange(n) % 3 // 2
-    title = f"E[F1], chain, {kind}, n = {n:,}"
-    load_loops()
+# -- expectations ---------------------------------------------------------------------------------
 
-    def ours():
-        found = fsmeu.expect(loss, z, model)
+# seconds, and the part of the value that its bounds may be apart
+EXPECTATIONS = {
+    "F1, n = 100,000": (F1, lambda: beta(10**5), 0.1, 1e-12),
+    "F1, n = 1,000,000": (F1, lambda: beta(10**6), 1, 1e-12),
+    "F1, drawn chain, n = 100,000": (F1, lambda: drawn(10**5), 0.1, 1e-12),
+    "F1, drawn chain, n = 1,000,000": (F1, lambda: drawn(10**6), 0.6, 1e-12),
+    "F1, chain of order 2, n = 1,000,000": (F1, lambda: drawn(10**6, 2), 1, 1e-12),
+    "F1, a slow chain, n = 100,000": (F1, lambda: two(10**5, 0.001, 0.999), 0.1, 2e-12),
+    "F1, a slow chain, n = 1,000,000": (F1, lambda: two(10**6, 0.001, 0.999), 0.6, 2e-12),
+    "F1, 50 ones in a chain, n = 1,000,000": (F1, lambda: two(10**6, 5e-5, 0.3), 0.6, 1e-12),
+    **{
+        f"chunk F1, 23 tags, n = {n:,}": (BIO, lambda n=n: field(n, BIO), limit, most)
+        for n, limit, most in ((512, 0.1, 3e-11), (2000, 0.5, 1e-10), (5000, 1.5, 3e-10))
+    },
+}
+
+
+@pytest.mark.parametrize("title", EXPECTATIONS)
+def test_expected(title):
+    loss, make, limit, most = EXPECTATIONS[title]
+    n = getattr(make(), "n", None) or len(make())
+    z = [loss.labels[k] for k in (np.arange(n) % 3 // 2).tolist()]
+
+    def check(found, model):
         return (found.upper - found.lower) / 2 / found.value
 
-    run = apart(title, ours, seconds, 2)
-    assert run.result <= (2e-12 if kind == "slow" else 1e-12)
-    assert within(title, run, seconds, 2)
+    ask = lambda model: fsmeu.expect(loss, z, model)  # noqa: E731
+    assert asked(f"expect, {title}", ask, make, limit, check) <= most
 
 
-@pytest.mark.parametrize("tolerance", [1, 5, 20])
-def test_best_events_of_ten_thousand_positions_of_a_chain(tolerance):
-    """Some hundred events, likely ones among many that are not."""
-    random = np.random.default_rng(1)
-    n = 10_000
-    steps = np.empty((n - 1, 2, 2))
-    steps[:, 0, 1] = random.beta(0.05, 2, n - 1)
-    steps[:, 1, 1] = 0.2 * random.beta(0.05, 2, n - 1)
-    steps[:, :, 0] = 1 - steps[:, :, 1]
-    model = fsmeu.models.Markov([0.95, 0.05], steps)
-    loss = fsmeu.load("event_fscore", tolerance=tolerance)
-    fsmeu.decode(loss, model)  # compiles
-    title = f"decode, events within {tolerance}, chain, n = {n:,}"
-    _, ones = decided(title, loss, model, 1)
-    assert 100 < ones < 500
+# -- CoNLL-2000 -----------------------------------------------------------------------------------
+
+
+# processor seconds of all 2,012 sentences
+CORPUS = {"decode_many": 2.5, "expect_many": 2.2, "decode_corpus": 6}
+
+
+@pytest.mark.parametrize("query", CORPUS)
+def test_conll2000(query):
+    """The expected chunk F1 of the most probable tags, and the best one."""
+    unary, pairwise = conll2000.trained_field()
+    count = int(os.environ.get("FSMEU_BENCH_SENTENCES", "0")) or len(unary)
+    unary = unary[:: max(1, len(unary) // count)][:count]
+
+    def models():
+        return [fsmeu.models.from_potentials(one, pairwise, conll2000.TAGS) for one in unary]
+
+    zs = [model.most_probable()[0][0] for model in models()]
+
+    def ask(made):
+        if query == "expect_many":
+            return fsmeu.expect_many(BIO, zs, made)
+        return getattr(fsmeu, query)(BIO, made)
+
+    def check(answer, made):
+        if query == "decode_many":
+            values = fsmeu.expect_many(BIO, [one.labels for one in answer], models()).values
+            np.testing.assert_allclose([one.value for one in answer], values, rtol=1e-10)
+        return query != "decode_corpus" or (answer.exact and answer.gap <= 1e-10)
+
+    title = f"{query}, chunk F1, CoNLL-2000, {count} sentences"
+    limit = CORPUS[query] * max(count, 200) / 2012  # a few may be the long ones
+    assert asked(title, ask, models, limit, check)

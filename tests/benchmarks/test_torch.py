@@ -10,7 +10,7 @@ torch = pytest.importorskip(
     "torch", reason="PyTorch is not installed: ./run bench --torch installs it"
 )
 
-from fsmeu.torch import ExpectedScore, decode  # noqa: E402
+from fsmeu.torch import ExpectedScore  # noqa: E402
 from tests.benchmarks import torch_cuda, torch_files  # noqa: E402
 
 torch.set_num_threads(1)
@@ -72,22 +72,6 @@ def test_f1_on_one_core():
     measure.versus(title, engine, layer, rel=1e-11, at_most=1.5)
 
 
-def test_decisions_of_rows_on_one_core():
-    """The best F1 of 256 rows of 200 labels, beside ``decode_many``."""
-    logits = torch.tensor(np.random.default_rng(0).normal(size=(256, 200)) * 2 - 3)
-    shares = torch.sigmoid(logits).numpy()
-    loss = fsmeu.load("fscore")
-
-    def engine():
-        return [decision.value for decision in fsmeu.decode_many(loss, shares)]
-
-    def rows():
-        return decode(loss, logits).values.numpy()
-
-    title = "best F1, 256 x 200: decode_many | torch.decode"
-    measure.versus(title, engine, rows, rel=1e-11)
-
-
 def test_on_a_cuda_device(tmp_path):
     """Times of an H200; a smaller device will not keep to them."""
     if not torch.cuda.is_available():
@@ -97,25 +81,3 @@ def test_on_a_cuda_device(tmp_path):
     for row in rows:
         measure.record(f"{row.title}: the bar | ours", row.most or 1.0, row.number, at_most=1)
     assert all(row.holds for row in rows), "\n".join(map(str, rows))
-
-
-def test_decisions_of_tagged_sentences():
-    """512 sentences of 23 tags: decided on the CPU whatever the device, as the note says."""
-    loss = torch_files.chunk_fscore()
-    _, emissions, moves = batch(512, 25, 23)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    scores = emissions.detach().to(device)
-    transitions = moves.detach().to(device)
-    models = [
-        fsmeu.models.from_potentials(rows, moves.detach().numpy(), loss.labels)
-        for rows in emissions.detach().numpy()
-    ]
-
-    def engine():
-        return [decision.value for decision in fsmeu.decode_many(loss, models)]
-
-    def layer():
-        return decode(loss, scores, None, transitions).values.cpu().numpy()
-
-    title = "best chunk F1, 512 x 25 x 23 tags: decode_many | torch.decode"
-    measure.versus(title, engine, layer, rounds=1)

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 import fsmeu
+from fsmeu.decoding.choice import METHODS
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.fst.alphabet import Alphabet
 from tests import brute_force, label_models, shelf
@@ -13,6 +14,10 @@ from tests.strategies import listed
 from tests.support.values import value_table
 
 TOLERANCE = 1e-12
+METHODS = tuple(METHODS)
+BY_ALGEBRA = ("ratios", "additive", "counting", "viterbi", "ranking")
+TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
+COUNTS = "labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 count ref when y == 1 "
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +62,18 @@ def shelf_listing(name, n, size=2):
     return make_listing(loss, loss.labels, n)
 
 
-def probabilities(rng, n):
-    """Probabilities of ones: drawn, all equal, in quarters, rare, or 0, 1 and next to them."""
-    return label_models.random_model(rng, (0, 1), n, ("bernoulli",)).parts["p"]
-
-
 def random_model(rng, labels, n):
     """A model of order 0 to 3, or a random field, with the probability of every sequence."""
     kinds = ("bernoulli", "independent", "markov", "potentials")
     return listed(label_models.random_model(rng, tuple(labels), n, kinds))
+
+
+def random_field(random, n, scale=1.0, tags=TAGS, rare=0.0):
+    """A random field over tags; the greater ``rare``, the fewer chunks."""
+    unary = random.normal(size=(n, len(tags))) * scale
+    unary[:, 0] += rare
+    pairwise = random.normal(size=(len(tags), len(tags))) * scale
+    return fsmeu.models.from_potentials(unary, pairwise, tags)
 
 
 def ask(loss, model, **options):

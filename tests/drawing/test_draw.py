@@ -8,18 +8,13 @@ from math import prod
 import networkx as nx
 import numpy as np
 import pytest
+from rich.cells import cell_len
 
 import fsmeu
-from fsmeu.decoding.explicit_lists import hypotheses_composition
-from fsmeu.drawing.picture import ROUTE, Box, Line
-from fsmeu.drawing.subject import Route, stands_for
 from fsmeu.endings import PICTURES
-from fsmeu.errors import FsmeuError, InputError
-from tests.support.python_losses import Mistakes
 
 P = [0.9, 0.5, 0.3, 0.2]
 F1 = fsmeu.load("fscore")
-MISTAKES = fsmeu.function_loss(Mistakes())
 
 
 def test_dot_can_be_walked():
@@ -35,7 +30,10 @@ def test_dot_can_be_walked():
         assert float(values[state]) == loss(z, y)
 
 
-@pytest.mark.parametrize("kind", PICTURES)
+KINDS = [pytest.param(k, marks=[pytest.mark.nightly] * (k == "png")) for k in PICTURES]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_format_is_written(tmp_path, kind):
     """The ending says the format, in any case; what is written is what is rendered."""
     drawing = fsmeu.draw(F1, n=2)
@@ -44,20 +42,6 @@ def test_every_format_is_written(tmp_path, kind):
     head |= {"dot": b"digraph", "tex": b"%", "txt": b"utility"}
     assert content.startswith(head[kind])
     assert content == drawing.render(kind)
-    if kind == "png":  # two dots for each pixel of the picture
-        size = [int.from_bytes(content[k : k + 4], "big") for k in (16, 20)]
-        assert size == pytest.approx([2 * drawing.picture.width, 2 * drawing.picture.height], abs=2)
-
-
-def test_named_states_and_memories_are_spelled_out():
-    assert fsmeu.draw(fsmeu.load("zero_one"), n=1).frame.captions[1].lines == ("state=different",)
-    loss = fsmeu.loads("loss a\nlabels any\nmemory m of z last 2\nvalue tally(m, 1)\n")
-    texts = {caption.lines[0] for caption in fsmeu.draw(loss, n=2).frame.captions}
-    assert texts == {"m=..", "m=0.", "m=1.", "m=00", "m=01", "m=10", "m=11"}
-    typed = "loss t\nlabels bio\nmemory m of type(z) last 1\nmemory k of kind(y) last 1\nvalue 0\n"
-    drawn = fsmeu.draw(fsmeu.loads(typed, types=["NP", "PP"]), n=1)
-    found = {caption.lines[0] for caption in drawn.frame.captions}
-    assert found == {"m=. k=."} | {f"m={m} k={k}" for m in ("-", "NP", "PP") for k in "BIO"}
 
 
 def test_path_of_a_pair_is_coloured():
@@ -69,38 +53,19 @@ def test_path_of_a_pair_is_coloured():
     assert len(route.arcs) == 3
     end = drawing.automaton.values[list(route.ends)]
     assert end.tolist() == [fsmeu.evaluate(F1, "110", "101")]
-    red = [s for s in drawing.picture.shapes if isinstance(s, Line) and s.stroke == ROUTE]
-    assert len(red) == 3 + 1
-    boxes = [s for s in drawing.picture.shapes if isinstance(s, Box) and s.stroke == ROUTE]
-    assert sum(bool(box.tip) for box in boxes) == 4
 
 
-def test_a_hypothesis_among_others_is_coloured():
-    """All paths that read it, whatever the reference, and no other arcs."""
-    drawing = fsmeu.draw(hypotheses_composition(F1, P[:3]), z="101")
-    table, seen = drawing.automaton.table, set()
-    for y in product((1, 2), repeat=3):
-        state = table.start
-        for z, label in zip((2, 1, 2), y, strict=True):
-            leaving = (table.source == state) & (table.ilabel == z) & (table.olabel == label)
-            (arc,) = np.flatnonzero(leaving)
-            seen.add(int(arc))
-            state = table.target[arc]
-    assert drawing.route.arcs == seen
-    dead_end = nx.MultiDiGraph([(0, 1, {"label": "x"}), (0, 2, {"label": "x"})], start=0)
-    dead_end.nodes[1]["final"] = 0.0
-    assert fsmeu.draw(dead_end, z="x", y="x").route == Route(
-        frozenset({0, 1}), frozenset({0}), (1,)
-    )
-    with pytest.raises(InputError, match="an arc for label 1 at entry 1"):
-        fsmeu.draw(hypotheses_composition(F1, P[:3], "1 0 ."), z="111")
+def test_paths_that_end_nowhere_are_not_coloured():
+    graph = nx.MultiDiGraph([(0, 1, {"label": "x"}), (0, 2, {"label": "x"})], start=0)
+    graph.nodes[1]["final"] = 0.0
+    route = fsmeu.draw(graph, z="x", y="x").route
+    assert (route.states, route.arcs, route.ends) == ({0, 1}, {0}, (1,))
 
 
 def test_composition_shows_probabilities():
     z = "1100"
     drawing = fsmeu.draw(F1, z=z, y="1010", model=P)
-    automaton = drawing.automaton
-    graph = fsmeu.to_networkx(automaton)
+    graph = fsmeu.to_networkx(drawing.automaton)
     passing = dict.fromkeys(graph, 0.0)
     flows = {}
     for y in product((0, 1), repeat=4):
@@ -113,14 +78,10 @@ def test_composition_shows_probabilities():
             state = next(t for _, t, d in steps if (d["input"], d["output"]) == (a, str(b)))
             passing[state] += chance
             flows[source, state] = flows.get((source, state), 0.0) + chance
-    assert automaton.masses == pytest.approx([passing[s] for s in sorted(graph)], rel=1e-12)
+    assert drawing.automaton.masses == pytest.approx([passing[s] for s in sorted(graph)], rel=1e-12)
     for bundle in drawing.frame.bundles:
-        expected = flows[bundle.source, bundle.target]
-        assert bundle.flow == pytest.approx(expected, rel=1e-12)
+        assert bundle.flow == pytest.approx(flows[bundle.source, bundle.target], rel=1e-12)
     assert len(drawing.route.arcs) == 4
-    widths = [s.line for s in drawing.picture.shapes if isinstance(s, Line) and "prob" in s.tip]
-    ordered = sorted(drawing.frame.bundles, key=lambda b: b.flow)
-    assert max(widths) == pytest.approx(0.7 + 4.3 * ordered[-1].flow)
 
 
 def test_parts_can_be_chosen():
@@ -128,7 +89,6 @@ def test_parts_can_be_chosen():
     assert {c.lines[0] for c in drawing.frame.captions} == {
         f"tp={tp} ref={ref}" for ref in range(4) for tp in range(ref + 1)
     }
-    assert all(c.value for c in drawing.frame.captions)
     assert fsmeu.draw(F1, n=3, registers=["ref"]).automaton.states == 4
     drawing = fsmeu.draw(F1, z="111", y="111", depth=1)
     assert drawing.automaton.depth.max() == 1
@@ -141,13 +101,11 @@ def test_large_machines_are_summed_up():
     summary = drawing.summary
     assert list(summary.widths) == [(d + 1) * (d + 2) // 2 for d in range(21)]
     assert list(summary.onward) == [3 * w for w in summary.widths[:-1]]
-    told, power = " ".join(summary.notes), np.log(1771 / 286) / np.log(2)
-    for part in ("1,771 states", "At most 100 states", "Raise the limit", f"power {power:.2g}"):
-        assert part in told
-    for kind in PICTURES:
+    told = " ".join(summary.notes)
+    assert all(part in told for part in ("1,771 states", "At most 100 states", "Raise the limit"))
+    for kind in set(PICTURES) - {"png"}:
         assert drawing.render(kind)
     assert "231" in drawing.svg
-    assert "depth 20" in drawing.dot
     assert fsmeu.draw(F1, n=5, limit=10).summary is not None
     assert fsmeu.draw(F1, n=5, limit=60).summary is None
 
@@ -157,58 +115,15 @@ def test_text_tells_all():
     lines = drawing.text.splitlines()
     arcs = [line for line in lines if "→" in line or line.endswith("↺")]
     assert len(arcs) == len(drawing.frame.bundles)
-    assert str(drawing) == drawing.text
     rows = ["".join(c for c, _ in row) for row in drawing.cells(200)]
     for caption in drawing.frame.captions:
         assert sum(f"(({caption.lines[0]}))" in row for row in rows) == 1
     assert drawing.cells(40) is None
-
-
-def test_wide_characters_keep_their_columns():
-    from rich.cells import cell_len
-
-    drawing = fsmeu.draw(fsmeu.load("hamming", labels=["日本", "e\u0301"]), n=1)
-    rows = [row for row in drawing.cells(200) if any(c == "(" for c, _ in row)]
-    text = "".join(character for character, _ in rows[0])
-    assert cell_len(text) == len(rows[0])
+    wide = fsmeu.draw(fsmeu.load("hamming", labels=["日本", "e\u0301"]), n=1)
+    row = next(row for row in wide.cells(200) if any(c == "(" for c, _ in row))
+    text = "".join(character for character, _ in row)
+    assert cell_len(text) == len(row)
     assert "日本:e\u0301" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "length of the sequences must be given"),
-        ({"n": 2, "z": "101"}, "the same length"),
-        ({"z": "10", "y": "1"}, "the same length"),
-        ({"n": 2, "y": "11"}, "hypothesis z must be given"),
-        ({"z": "12"}, "entry 1 must be one of 0, 1"),
-        ({"model": [0.5]}, "the hypothesis z must be given"),
-        ({"n": 3, "z": "1", "model": [0.5]}, "n must be that of the model"),
-        ({"n": 2, "limit": 0}, "limit must be"),
-        ({"n": 2, "depth": -1}, "at least 0"),
-        ({"n": 2, "path": "picture.gif"}, "the format must be one of"),
-        ({"n": 2, "path": "picture"}, "Got no ending instead"),
-        ({"n": 300}, "50,000 states"),
-        ({"n": 5, "max_states": 10}, "at most 10 states"),
-        ({"n": 3, "registers": ["reff"]}, "the registers are tp, hyp, ref"),
-        ({"n": 3, "minimize": True, "given_z": True}, "not both"),
-        ({"thing": MISTAKES, "n": 2, "given_z": True}, "the loss must be one of a file"),
-        ({"z": "1", "model": [0.5], "given_z": True}, "no states for registers that read z"),
-        ({"thing": F1.compile(2), "n": 2}, "n goes with a loss"),
-        ({"thing": F1.compile(2), "given_z": True}, "given_z goes with a loss"),
-        ({"thing": F1.compile(2), "minimize": True}, "minimize goes with a loss"),
-        ({"thing": 42}, "a loss, a compiled loss"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(FsmeuError, match=message):
-        fsmeu.draw(**{"thing": F1, **arguments})
-
-
-def test_a_path_that_a_composition_does_not_have_is_refused():
-    composed = fsmeu.compose(F1, "00", [0.5, 0.5])
-    with pytest.raises(FsmeuError, match="an arc for the pair 1:1 at entry 0"):
-        fsmeu.draw(composed, z="10", y="11")
 
 
 # -- Figure 1 of Jansche (2007) -------------------------------------------------------------------
@@ -268,13 +183,11 @@ def names(drawing, depth):
 
 def test_states_of_models_are_labels():
     """A chain of order m shows its last m labels; a list of sequences what tells it apart."""
-    assert names(fsmeu.draw(HMM), 0) == ["start"]
-    for depth in (1, 2, 3):
-        assert names(fsmeu.draw(HMM), depth) == ["Cold", "Hot"]
+    assert [names(fsmeu.draw(HMM), depth) for depth in (0, 3)] == [["start"], ["Cold", "Hot"]]
+    assert fsmeu.draw(HMM).frame.title.startswith("hidden Markov model")
     order = fsmeu.models.Markov(np.full((2, 2), 0.25), np.full((2, 2, 2), 0.5), n=4)
     assert names(fsmeu.draw(order), 1) == ["0, then 0", "0, then 1", "1, then 0", "1, then 1"]
-    for depth in (2, 3, 4):
-        assert names(fsmeu.draw(order), depth) == ["0 0", "0 1", "1 0", "1 1"]
+    assert names(fsmeu.draw(order), 4) == ["0 0", "0 1", "1 0", "1 1"]
     few = fsmeu.models.NBest(["0110", "0100", "1110"], [0.5, 0.3, 0.2])
     assert names(fsmeu.draw(few), 3) == ["0 1 0", "0 1 1", "1 1 1"]
     assert names(fsmeu.draw(fsmeu.models.Bernoulli([0.5, 0.5])), 1) == ["1"]
@@ -290,29 +203,6 @@ def test_lines_of_models_show_probabilities():
     shown = {drawing.frame.captions[b.target].lines[0]: float(b.lines[0]) for b in first}
     assert shown["Hot"] == pytest.approx(HMM.marginals()[0, 0], 1e-3)
     assert len(fsmeu.draw(HMM, y=["Hot", "Cold", "Hot"]).route.arcs) == 3
-
-
-@pytest.mark.parametrize(
-    ("model", "title"),
-    [
-        (HMM, "hidden Markov model, given its observations, n = 3"),
-        (fsmeu.models.Bernoulli([0.5]), "independent labels, n = 1"),
-        (fsmeu.models.Markov([0.5, 0.5], np.full((2, 2), 0.5), n=2), "Markov chain of order 1"),
-        (fsmeu.models.from_potentials(np.zeros((2, 2)), np.zeros((2, 2))), "linear-chain"),
-        (fsmeu.models.NBest(["01"], [1.0]), "list of 1 sequences"),
-        (fsmeu.models.Mixture([fsmeu.models.Bernoulli([0.5])] * 2, [0.5, 0.5]), "mixture of 2"),
-    ],
-)
-def test_models_are_titled_by_what_they_are(model, title):
-    assert fsmeu.draw(model).frame.title.startswith(title)
-    assert title.split(",")[0] in model._repr_html_()
-
-
-def test_states_that_no_path_reaches_are_left_out_of_models():
-    parts = [fsmeu.models.Bernoulli([0.1, 0.2]), fsmeu.models.Bernoulli([0.9, 0.8])]
-    drawing = fsmeu.draw(fsmeu.models.Mixture(parts, [0.4, 0.6]))
-    assert (drawing.automaton.depth >= 0).all()
-    assert drawing.automaton.masses.sum() == pytest.approx(3)
 
 
 def said(drawing, state):
@@ -331,19 +221,36 @@ def said(drawing, state):
     return held
 
 
-@pytest.mark.parametrize(
-    ("name", "params", "n"),
-    [("pk", {"k": 2}, 3), ("windowdiff", {"k": 2}, 3), ("chunk_fscore", {"types": ["NP"]}, 2)],
+PAIR = fsmeu.loads("loss a\nlabels any\nmemory m of z last 2\nvalue tally(m, 1)\n")
+TYPED = fsmeu.loads(
+    "loss t\nlabels bio\nmemory m of type(z) last 1\nmemory k of kind(y) last 1\nvalue 0\n",
+    types=["NP", "PP"],
 )
-def test_states_headings_and_notes_tell_every_register(name, params, n):
-    """What is said once is not said in the states, and nothing is lost."""
-    drawing = fsmeu.draw(fsmeu.load(name, **params), n=n)
+
+
+@pytest.mark.parametrize(
+    ("loss", "n"),
+    [
+        (fsmeu.load("pk", k=2), 3),
+        (fsmeu.load("windowdiff", k=2), 3),
+        (fsmeu.load("chunk_fscore", types=["NP"]), 2),
+        (PAIR, 2),
+        (TYPED, 1),
+    ],
+)
+def test_states_headings_and_notes_tell_every_register(loss, n):
+    """What is said once is not said in the states, and nothing is lost; memories show labels."""
+    drawing = fsmeu.draw(loss, n=n)
     automaton = drawing.automaton
-    assert any(drawing.frame.headings) or drawing.frame.notes
-    for state in range(automaton.states):
-        expected = {r: automaton.register_text(r, state) for r in automaton.registers}
-        assert said(drawing, state) == expected
+    found = [said(drawing, state) for state in range(automaton.states)]
+    for state, told in enumerate(found):
+        assert told == {r: automaton.register_text(r, state) for r in automaton.registers}
     assert all(r in drawing.dot for r in automaton.registers)
+    last = {tuple(found[state].values()) for state in np.flatnonzero(automaton.depth == n)}
+    if loss is TYPED:
+        assert last == set(product(["-", "NP", "PP"], "BIO"))
+    if loss is PAIR:
+        assert last == set(product(["00", "01", "10", "11"]))
 
 
 def test_merged_view_has_the_values_of_the_loss():
@@ -351,8 +258,6 @@ def test_merged_view_has_the_values_of_the_loss():
     drawing = fsmeu.draw(loss, n=3, minimize=True)
     plain, merged = loss.compile(3), loss.compile(3, minimize=True)
     assert drawing.automaton.states == merged.states < plain.states
-    members = stands_for(plain, merged)
-    assert set().union(*members) == set(range(plain.states))
     for z, y in product(product((0, 1), repeat=3), repeat=2):
         a = b = 0
         for pair in zip(z, y, strict=True):
@@ -363,21 +268,11 @@ def test_merged_view_has_the_values_of_the_loss():
         assert merged.values[b] == fsmeu.evaluate(loss, z, y)
 
 
-@pytest.mark.parametrize("z", [["Hot"] * 3, HMM], ids=["labels", "model"])
-def test_states_of_a_composition_are_told_apart(z):
+def test_states_of_a_composition_are_told_apart():
     """Where registers do not do it, the labels read last do."""
     loss = fsmeu.load("hamming", labels=["Hot", "Cold"])
-    drawing = fsmeu.draw(fsmeu.compose(loss, z, HMM), limit=400)
+    drawing = fsmeu.draw(fsmeu.compose(loss, HMM, HMM), limit=400)
     assert [*drawing.automaton.registers][:2] == ["bad", "y"]
     depths = drawing.automaton.depth.tolist()
     told = [(d, *said(drawing, s).items()) for s, d in enumerate(depths)]
     assert len(set(told)) == len(told)
-
-
-def test_memories_are_spelled_out_wherever_they_come_from():
-    loss = fsmeu.load("windowdiff", k=2)
-    whole = fsmeu.compose(loss, "0101", [0.1, 0.2, 0.3, 0.4])
-    for drawing in (fsmeu.draw(loss, n=3), fsmeu.draw(loss.compile(3)), fsmeu.draw(whole)):
-        held = drawing.automaton
-        texts = {held.register_text("my", s) for s in np.flatnonzero(held.depth >= 2)}
-        assert texts == {"00", "01", "10", "11"}

@@ -9,39 +9,21 @@ import pytest
 
 import fsmeu
 from fsmeu.drawing.frame import text_width
-from fsmeu.drawing.layout import place
 from fsmeu.drawing.picture import Line, Text
 
+F1, PK = fsmeu.load("fscore"), fsmeu.load("pk", k=2)
 CHAIN = fsmeu.models.Markov([0.35, 0.65], [[0.9, 0.1], [0.55, 0.45]], n=4)
-LETTERS = ["O", "B-NP", "I-NP"]
 FIELD = fsmeu.models.from_potentials(
-    np.arange(12).reshape(4, 3) % 5, np.arange(9).reshape(3, 3) % 4, labels=LETTERS
+    np.arange(12).reshape(4, 3) % 5, np.arange(9).reshape(3, 3) % 4, labels=["O", "B-NP", "I-NP"]
 )
-PAIRS = fsmeu.models.Markov(
-    [[0.1, 0.2], [0.3, 0.4]], [[[0.25, 0.75], [0.5, 0.5]], [[0.6, 0.4], [0.9, 0.1]]], n=5
-)
-PK, DIFF = fsmeu.load("pk", k=2), fsmeu.load("windowdiff", k=3)
-CHUNKS = fsmeu.load("chunk_fscore", types=["NP"])
-F1 = fsmeu.load("fscore")
 SHOWN = {
     "pk": lambda: fsmeu.draw(PK, n=4),
-    "pk merged": lambda: fsmeu.draw(PK, n=4, minimize=True),
     "pk summed": lambda: fsmeu.draw(fsmeu.compile_summed(fsmeu.load("pk", k=3), 6)),
-    "windowdiff": lambda: fsmeu.draw(fsmeu.load("windowdiff", k=2), n=3),
-    "windowdiff summed": lambda: fsmeu.draw(fsmeu.compile_summed(DIFF, 16)),
     "fscore": lambda: fsmeu.draw(F1, n=5),
-    "hamming": lambda: fsmeu.draw(fsmeu.load("hamming"), n=6),
-    "zero_one": lambda: fsmeu.draw(fsmeu.load("zero_one"), n=3),
-    "fscore merged": lambda: fsmeu.draw(F1, n=5, minimize=True),
     "fscore summed": lambda: fsmeu.draw(fsmeu.compile_summed(F1, 3)),
-    "chunks": lambda: fsmeu.draw(CHUNKS, n=2),
-    "chunks merged": lambda: fsmeu.draw(CHUNKS, n=3, minimize=True),
-    "jaccard": lambda: fsmeu.draw(fsmeu.load("jaccard"), n=3),
-    "hamming summed": lambda: fsmeu.draw(fsmeu.compile_summed(fsmeu.load("hamming"), 3)),
+    "chunks": lambda: fsmeu.draw(fsmeu.load("chunk_fscore", types=["NP"]), n=3, minimize=True),
     "composition": lambda: fsmeu.draw(fsmeu.compose(F1, [0, 1, 0, 1], CHAIN)),
     "independent": lambda: fsmeu.draw(fsmeu.models.Bernoulli([0.45, 0.1, 0.35])),
-    "chain": lambda: fsmeu.draw(CHAIN),
-    "order two": lambda: fsmeu.draw(PAIRS),
     "field": lambda: fsmeu.draw(FIELD),
     "list": lambda: fsmeu.draw(fsmeu.models.NBest(["0110", "0100", "1110"], [0.5, 0.3, 0.2])),
 }
@@ -68,7 +50,6 @@ def samples(curve):
 
 
 @pytest.mark.parametrize("name", SHOWN)
-@pytest.mark.thirds
 def test_states_stand_in_layers_and_lines_end_at_them(name):
     """Layers are shortest path lengths, each a column; nothing touches a state but its lines."""
     drawing = shown(name)
@@ -94,7 +75,6 @@ def test_states_stand_in_layers_and_lines_end_at_them(name):
 
 
 @pytest.mark.parametrize("name", SHOWN)
-@pytest.mark.thirds
 def test_labels_belong_to_their_lines_at_a_glance(name):
     """A label lies on its own line, beside the state that is left; nothing else touches it."""
     drawing = shown(name)
@@ -142,11 +122,3 @@ def test_all_text_is_inside_the_picture(name):
             points = samples(shape.curve)
             assert (points >= 0).all()
             assert (points <= (picture.width, picture.height)).all()
-
-
-def test_empty_and_single_machines_can_be_placed():
-    drawing = fsmeu.draw(fsmeu.load("hamming"), n=0)
-    assert len(drawing.placement.centres) == 1
-    nothing = fsmeu.draw(nx.MultiDiGraph())
-    assert place(nothing.frame, []).centres == ()
-    assert nothing.svg.startswith("<svg")

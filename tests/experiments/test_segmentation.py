@@ -1,48 +1,9 @@
-"""Documents as label models of gaps, and the table that compares decisions."""
+"""Documents as label models of gaps: annotators, and chains of orders 0 to 2."""
 
 from itertools import product
 
 import numpy as np
 import pytest
-
-import fsmeu
-
-ROWS, LABELS = np.array([[0.6, 0.1], [0.0, 0.5]]), np.array([0, 1])
-
-
-def test_models(script):
-    """The gap that looks like a boundary is more probably one; labels are crfsuite's."""
-    pytest.importorskip("sklearn_crfsuite")
-    seen, new = script.models([(ROWS, LABELS)] * 4, [(ROWS, LABELS)])
-    p = script.boundary_probabilities(new[0])
-    assert p[1] > p[0]
-    np.testing.assert_array_equal(script.boundary_probabilities(seen[0]), p)
-    assert script.names(p >= p.max()) == ["0", "1"]
-
-
-def test_half_a_segment(script):
-    """Six sentences in two segments: three each, half of it rounded to even."""
-    assert script.half_mean_segment([(ROWS, np.array([0, 0, 1, 0, 0]))]) == 2
-
-
-def test_table(script, capsys):
-    loss = fsmeu.load("windowdiff", k=1, labels=["0", "1"])
-    ways, scores = {"none": [["0", "0"]], "MEU": [["0", "1"]]}, {"none": [0.5], "MEU": [0.0]}
-    script.show(loss, ways, {way: np.array(one) for way, one in scores.items()}, [["0", "1"]])
-    assert "0.5000 (0.5000 to 0.5000)" in capsys.readouterr().out
-
-
-def test_annotators(load):
-    """Each annotator is the reference once; votes are of the others; their list is the model."""
-    orders = load("choi_orders")
-    cuts = [orders.boundaries(sizes) for sizes in ([2, 3], [2, 1, 2], [1, 4])]
-    assert [one.tolist() for one in cuts] == [[0, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 0]]
-    (rows, labels), listed = orders.by_votes(cuts)[0]
-    assert labels.tolist() == [0, 1, 0, 0]
-    assert rows[:, 0].tolist() == [0.5, 0.5, 0.5, 0.0]
-    assert rows[:, 1].tolist() == [0.0, 0.5, 0.5, 0.5]
-    assert rows[:, 2].tolist() == [0.5, 0.5, 0.0, 0.0]
-    assert listed.marginals()[:, 1] == pytest.approx(rows[:, 0])
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])

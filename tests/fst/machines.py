@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.fst.image import ArcTable
+from fsmeu.fst.image import ArcTable, fst_from_table
 from tests.support.missing import openfst
 
 pynini = openfst()
@@ -21,6 +21,14 @@ def table(start, arcs, final):
     kinds = (np.int64, np.int64, np.int64, np.float64, np.int64)
     arcs = (np.array(column, kind) for column, kind in zip(columns, kinds, strict=True))
     return ArcTable(start, *arcs, np.array(final, np.float64))
+
+
+def lattice(costs):
+    """A machine of one state for each position, costs[i][k] on the arc of label k there."""
+    rows = [
+        (i, k + 1, k + 1, cost, i + 1) for i, row in enumerate(costs) for k, cost in enumerate(row)
+    ]
+    return fst_from_table(table(0, rows, [np.inf] * len(costs) + [0.0]))
 
 
 @st.composite

@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.support import nightly
 
-TOTAL = 20_000 if nightly.EVERYTHING else 5_000
+TOTAL = 20_000 if nightly.EVERYTHING else 2_000
 """How many pairs each library is compared on."""
 
 

@@ -7,11 +7,10 @@ from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import IOB1, IOBES, Entities
 
 import fsmeu
-from fsmeu.errors import InputError
 from tests.grammars.pairs import TOTAL, batches, close
 
-TYPES = [("X",), ("X", "Y"), ("X", "Y", "Z")]
-LENGTHS = (1, 2, 3, 4, 6, 9, 12)
+TYPES = [("X",), ("X", "Y", "Z")]
+LENGTHS = (1, 2, 3, 6, 12)
 
 
 def tag_pairs(loss, seed, total):
@@ -87,7 +86,7 @@ def test_chunks_that_are_matched(name, extract, matched, types):
     weights = {0: {"alpha": 0}, 0.5: {}, 0.8: {"beta": 2}, 1: {"alpha": 1}}
     weights = {"chunk_precision": {0: {}}, "chunk_recall": {1: {}}}.get(name, weights)
     losses = {share: load(name, types, empty=-1, **given) for share, given in weights.items()}
-    for z, y, predicted, true in tag_pairs(load(name, types), seed=5, total=TOTAL // 4):
+    for z, y, predicted, true in tag_pairs(load(name, types), seed=5, total=TOTAL // 2):
         pairs = list(zip(extract(predicted), extract(true), strict=True))
         found = np.array([matched(*pair) for pair in pairs])
         hyp, ref = np.array([[len(side) for side in pair] for pair in pairs]).T
@@ -110,36 +109,3 @@ def test_any_order_of_tags(tags):
         sets = [[set(get_entities(tags)) for tags in pair] for pair in pairs]
         wanted = [2 * len(a & b) / max(len(a) + len(b), 1) for a, b in sets]
         close(loss.pair_values(z, y), wanted)
-
-
-FILE = """
-loss turns "kinds and types that differ from those two positions back"
-labels {labels}
-memory k of kind(z) last 3
-memory t of type(y) last 3
-count kinds when i >= 3 and k[0] != k[2]
-count types when i >= 3 and old t[1] != t[0]
-count begun when k[0] == "B"
-value kinds + 100 * types + 10000 * begun
-"""
-
-
-def test_entries_are_kinds_and_types():
-    loss = fsmeu.loads(FILE.format(labels="bio"), types=("B", "O", "LONG-NAME"))
-    names = np.array(loss.labels)
-    for z, y in batches(len(names), (1, 2, 3, 5, 9), seed=1, total=1_000):
-        wanted = []
-        for a, b in zip(names[z].tolist(), names[y].tolist(), strict=True):
-            kinds, types = [x.split("-")[0] for x in a], [x.partition("-")[2] for x in b]
-            turns = [sum(u != v for u, v in zip(s, s[2:], strict=False)) for s in (kinds, types)]
-            wanted.append(turns[0] + 100 * turns[1] + 10000 * kinds.count("B"))
-        close(loss.pair_values(z, y), wanted)
-
-
-def test_tags_of_another_scheme():
-    with pytest.raises(InputError, match=r"O, B-TYPE, I-TYPE. Got E-X instead. .* those of iobes"):
-        fsmeu.load("chunk_fscore", labels=["O", "B-X", "E-X"])
-    with pytest.raises(InputError, match=r"B-TYPE, I-TYPE, E-TYPE, S-TYPE. Got L-X instead"):
-        fsmeu.load("chunk_fscore_iobes", labels=["O", "B-X", "L-X"])
-    with pytest.raises(InputError, match=r"constraint bio: labels must be .* those of iobes"):
-        fsmeu.models.Independent([[0.5, 0.5]], ["O", "S-X"]).given(fsmeu.constraints.bio())

@@ -1,7 +1,6 @@
 """The confusion family against scikit-learn and its definitions, in fractions."""
 
 import functools
-import itertools
 import math
 import warnings
 from fractions import Fraction
@@ -14,8 +13,8 @@ from sklearn import metrics
 import fsmeu
 from tests.grammars.pairs import batches, by_table, close
 
-LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 25)
-SHORT = (1, 2, 3, 4, 5, 6, 8)
+LENGTHS = (1, 2, 4, 7, 12, 25)
+SHORT = (1, 2, 3, 5)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +40,6 @@ def _kappa(y, z, empty):
 SCORES = [
     ("fscore", {}, functools.partial(metrics.fbeta_score, beta=1)),
     ("fscore", {"beta": 2}, functools.partial(metrics.fbeta_score, beta=2)),
-    ("fscore", {"beta": 0.3}, functools.partial(metrics.fbeta_score, beta=0.3)),
     ("fscore", {"beta": 0}, functools.partial(metrics.fbeta_score, beta=0)),
     ("fscore", {"alpha": 0}, metrics.precision_score),
     ("fscore", {"alpha": 1}, functools.partial(metrics.fbeta_score, beta=np.inf)),
@@ -117,7 +115,7 @@ def test_scores_by_their_definitions(name, params, score):
         close(loss.pair_values(z, y), score(z, y))
 
 
-RATE_LENGTHS = (1, 2, 3, 4, 6, 9, 12)
+RATE_LENGTHS = (1, 2, 3, 6, 12)
 
 
 def present(table, drop, empty):
@@ -150,14 +148,7 @@ def test_mean_of_rates(name, params, mean, convention):
     for z, y in batches(2, RATE_LENGTHS, seed=11):
         wanted = by_table(lambda table, _: mean(present(table, drop, empty)), z, y)
         close(loss.pair_values(z, y), wanted)
-
-
-@pytest.mark.parametrize(("name", "params", "mean"), MEANS)
-def test_rates_of_nothing(name, params, mean):
-    for drop, empty in itertools.product((0, 1), (0, 0.25, 1)):
-        loss = fsmeu.load(name, drop=drop, empty=empty, **params)
-        wanted = float(mean([Fraction(empty)] * (1 if drop else 2)))
-        close(loss("", ""), wanted)
+    close(loss("", ""), float(mean([Fraction(empty)] * (1 if drop else 2))))
 
 
 def ratio(c, d, table, empty):
@@ -167,12 +158,12 @@ def ratio(c, d, table, empty):
     return float(above / below) if below else empty
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_fractional_linear(seed):
     """Small whole coefficients, so that denominators of zero come up."""
     rng = np.random.default_rng(seed)
     c, d = ([int(x) for x in rng.integers(-2, 3, 4)] for _ in range(2))
     params = {f"c{k}": x for k, x in enumerate(c)} | {f"d{k}": x for k, x in enumerate(d)}
     loss = fsmeu.load("fractional_linear", empty=-7, **params)
-    for z, y in batches(2, RATE_LENGTHS, seed=seed, total=4_000):
+    for z, y in batches(2, RATE_LENGTHS, seed=seed, total=1_000):
         close(loss.pair_values(z, y), by_table(lambda table, _: ratio(c, d, table, -7), z, y))

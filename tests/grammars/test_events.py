@@ -5,8 +5,6 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -53,7 +51,7 @@ def random_pair(rng, n, tolerance):
     return z, y
 
 
-def random_pairs(count=300):
+def random_pairs(count=100):
     rng = np.random.default_rng(5)
     for _ in range(count):
         tolerance = int(rng.integers(0, 6))
@@ -71,25 +69,12 @@ def fscore(tp, z, y):
     return 2 * tp / total if total else 1.0
 
 
-@pytest.mark.parametrize("tolerance", range(4))
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, pytest.param(7, marks=pytest.mark.thirds)])
+@pytest.mark.parametrize("tolerance", range(3))
+@pytest.mark.parametrize("n", [0, 1, 3, 5, pytest.param(7, marks=pytest.mark.nightly)])
 def test_true_positives_are_the_greatest_matching_of_all_pairs(n, tolerance):
     pairs = all_pairs(n, tolerance)
     wanted = [fscore(matched(z, y, tolerance), z, y) for z, y in pairs]
     close(found_fscores(pairs, tolerance), wanted)
-
-
-@given(st.integers(0, 5), st.lists(st.tuples(st.booleans(), st.booleans()), max_size=30))
-def test_it_is_boundary_fscore_where_events_stand_apart(tolerance, drawn):
-    z = [0] * len(drawn)
-    y = [int(b) for _, b in drawn]
-    last = -len(drawn) - 2 * tolerance
-    for i, (wanted, _) in enumerate(drawn):
-        if wanted and i - last > 2 * tolerance:
-            z[i] = 1
-            last = i
-    other = load("boundary_fscore", tolerance=tolerance)
-    assert load("event_fscore", tolerance=tolerance)(z, y) == pytest.approx(other(z, y))
 
 
 def test_the_value_is_mir_evals():
@@ -101,17 +86,6 @@ def test_the_value_is_mir_evals():
         wanted = onset.f_measure(theirs, ours, window=tolerance) if z.any() and y.any() else [0] * 3
         outputs = fsmeu.evaluate_outputs(loss, z, y)
         close([loss(z, y), outputs["precision"], outputs["recall"]], wanted)
-
-
-@pytest.mark.parametrize("tolerance", range(3))
-def test_matches_are_mir_evals_for_all_pairs(tolerance):
-    util = pytest.importorskip("mir_eval.util", reason=f"mir_eval {MISSING}")
-    pairs = [(z, y) for z, y in all_pairs(6, tolerance) if z.any() and y.any()]
-    wanted = []
-    for z, y in pairs:
-        theirs, ours = (np.flatnonzero(row).astype(float) for row in (y, z))
-        wanted.append(fscore(len(util.match_events(theirs, ours, tolerance)), z, y))
-    close(found_fscores(pairs, tolerance), wanted)
 
 
 def test_precision_and_recall_are_those_of_ruptures():
@@ -128,7 +102,7 @@ def test_precision_and_recall_are_those_of_ruptures():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 1.0])
 def test_alpha_leads_from_precision_to_recall(alpha):
-    for tolerance, z, y in random_pairs(60):
+    for tolerance, z, y in random_pairs(40):
         loss = load("event_fscore", tolerance=tolerance, alpha=alpha, empty=0.5)
         below = (1 - alpha) * z.sum() + alpha * y.sum()
         tp = matched(z, y, tolerance)

@@ -13,7 +13,7 @@ import fsmeu
 from tests.grammars.pairs import TOTAL, batches, close
 
 load = functools.lru_cache(fsmeu.load)
-CASES = [(n, k) for n in (1, 2, 3, 5, 9, 14, 22) for k in (1, 2, 3, 4, 7, 12) if k <= n]
+CASES = [(n, k) for n in (1, 2, 5, 9, 22) for k in (1, 2, 4, 7) if k <= n]
 
 
 def windows(seed):
@@ -40,8 +40,7 @@ def test_windowdiff_is_nltks(weighted):
 
 
 @pytest.mark.parametrize("params", [
-    {"limit": 1}, {}, {"power": 1}, {"limit": 1, "c_fn": 0}, {"limit": 1, "c_fp": 0},
-    {"power": 2, "c_fp": 3, "c_fn": 0.5},
+    {"limit": 1, "c_fn": 0}, {"power": 1}, {"power": 2, "c_fp": 3, "c_fn": 0.5},
 ])  # fmt: skip
 @pytest.mark.thirds
 def test_weighted_windows(params):
@@ -73,12 +72,11 @@ def matches(z, y, tolerance):
     return int((maximum_bipartite_matching(near) >= 0).sum())
 
 
-@pytest.mark.parametrize("tolerance", [0, 1, 2, 4, 12])
-@pytest.mark.thirds
+@pytest.mark.parametrize("tolerance", [0, 1, 3, 12])
 def test_boundaries_are_matched_as_well_as_can_be(tolerance):
     """F1, and precision (alpha = 0) and recall (alpha = 1): of every short pair and of others."""
-    rows = np.array(list(itertools.product((0, 1), repeat=5)))
-    pairs = [(rows.repeat(32, axis=0), np.tile(rows, (32, 1)))]
+    rows = np.array(list(itertools.product((0, 1), repeat=4)))
+    pairs = [(rows.repeat(16, axis=0), np.tile(rows, (16, 1)))]
     pairs += batches(2, (1, 2, 4, 7, 11, 16, 24), seed=tolerance, total=-(-TOTAL // 5))
     for z, y in pairs:
         tp = np.array([matches(a, b, tolerance) for a, b in zip(z, y, strict=True)])

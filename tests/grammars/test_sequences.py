@@ -29,7 +29,7 @@ def run_length(cap):
     return score
 
 
-@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("size", [2, 4])
 @pytest.mark.parametrize(
     ("name", "params", "score"),
     [
@@ -51,7 +51,7 @@ def test_losses_over_any_labels(name, params, score, size):
     if "cost" in params:
         params = {**params, "cost": COST[:size, :size]}
     loss = fsmeu.load(name, labels=tuple("abcd"[:size]), **params)
-    for z, y in batches(size, (1, 2, 3, 5, 8, 13, 21), seed=4, total=TOTAL // 6):
+    for z, y in batches(size, (1, 2, 3, 5, 8, 13, 21), seed=4, total=TOTAL // 3):
         close(loss.pair_values(z, y), score(z, y))
 
 

@@ -1,31 +1,31 @@
-"""All estimators: conventions of scikit-learn, refusals, classes and labels matched by name."""
+"""All estimators: conventions of scikit-learn; classes by name, the positive one by one rule."""
 
-import math
-from itertools import product
+import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
+from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
 from fsmeu import learning
 from fsmeu.errors import InputError
-from fsmeu.learning import DTAClassifier, EUMClassifier, FOFOClassifier, OFOClassifier
-from fsmeu.learning.base import measures
-from fsmeu.learning.online import OnlineClassifier
-from fsmeu.learning.plug_in import held_out_parts
-from fsmeu.searn import CostOracle, CostOracles, Searn
+from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier
+from fsmeu.searn import Searn
 from tests.support.examples import data
-from tests.support.python_losses import Mistakes
 
-ESTIMATORS = [
-    FOFOClassifier(),
-    OFOClassifier(),
+TWICE = "an example given twice is two steps, of which the second begins where the first ended"
+DRAWN = "which rows are held out depends on their places"
+ONLINE = (learning.FOFOClassifier, learning.OFOClassifier, learning.OnlineLogisticClassifier)
+CHEAP = [DTAClassifier(estimator=GaussianNB(), prior=0.3), learning.OFOClassifier()]
+OTHERS = [
+    learning.FOFOClassifier(),
     learning.OnlineLogisticClassifier(),
     DTAClassifier(),
     DTAClassifier(prior=0.3),
@@ -34,18 +34,18 @@ ESTIMATORS = [
     learning.MaxExpectedFClassifier(restarts=4, random_state=0),
     learning.MaxExpectedUtilityClassifier(restarts=1, max_iter=30, random_state=0),
 ]
-TWICE = "an example given twice is two steps, of which the second begins where the first ended"
-DRAWN = "which rows are held out depends on their places"
 
 
 def failing(made):
     """Checks that cannot hold, with the reason."""
     found = {}
-    if isinstance(made, OnlineClassifier | EUMClassifier):
+    if isinstance(made, DTAClassifier) and made.estimator is not None:
+        return found  # so sure of their data that all decide alike
+    if isinstance(made, (*ONLINE, EUMClassifier)):
         for form in ("dense", "sparse"):
             check = f"check_sample_weight_equivalence_on_{form}_data"
             found[check] = DRAWN if isinstance(made, EUMClassifier) else TWICE
-    if isinstance(made, FOFOClassifier | OFOClassifier | EUMClassifier | DTAClassifier):
+    if isinstance(made, (*ONLINE[:2], EUMClassifier, DTAClassifier)):
         found["check_classifiers_train"] = "a threshold other than 1/2 is what it is for"
     if isinstance(made, DTAClassifier):
         reason = "rows are decided together, so that a part of them may be decided otherwise"
@@ -53,122 +53,101 @@ def failing(made):
     return found
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=failing)
-@pytest.mark.thirds
+@parametrize_with_checks(CHEAP, expected_failed_checks=failing)
 def test_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-CLASSES = [(0, 1), (False, True), ("0", "1"), (1, 2), (-1, 0), (0, 2), ("no", "yes")]
+@pytest.mark.nightly
+@parametrize_with_checks(OTHERS, expected_failed_checks=failing)
+def test_conventions_that_the_others_keep(estimator, check):
+    check(estimator)
 
 
-X, Y = make_classification(40, 3, n_informative=2, n_redundant=0, flip_y=0.2, random_state=3)
-TABLE = np.stack([Y, X[:, 0] > 0], axis=1).astype(int)
-PLUG_IN = {
-    "no such loss": ({"loss": "fscor"}, "'fscore'"),
-    "windows": ({"loss": fsmeu.load("pk", k=2)}, "confusion table"),
-    "chunks": ({"loss": fsmeu.load("chunk_fscore", types=["X"])}, "two labels"),
-    "a number": ({"loss": 3}, "loss is needed"),
-    "no estimator": ({"estimator": 3}, "predict_proba"),
-    "a class": ({"estimator": LogisticRegression}, "predict_proba"),
-    "no probabilities": ({"estimator": LinearSVC()}, "With calibration"),
-    "calibration": ({"calibration": "sigmoit"}, "'sigmoid'"),
-    "folds": ({"calibration": "sigmoid", "folds": 1}, "folds"),
-    "many folds": ({"calibration": "sigmoid", "folds": 150}, "each class"),
-}
-UTILITY = [
-    ({"loss": "fscor"}, "no built-in loss 'fscor'"),
-    ({"loss": 3}, "a loss is needed"),
-    ({"loss": "cost_matrix", "loss_params": {"cost": np.ones((3, 3))}}, "two labels"),
-    ({"loss_params": [1]}, "loss_params must be a dictionary"),
-    ({"loss": fsmeu.load("fscore"), "loss_params": {"beta": 2}}, "the name or the path"),
-    ({"batch_size": 0}, "batch_size must be a whole number"),
-    ({"l2": -1.0}, "l2 must be a finite number"),
-    ({"restarts": -1}, "restarts must be a whole number"),
-    ({"max_iter": 0}, "max_iter must be a whole number"),
+# -- the positive class ----------------------------------------------------------------------------
+
+X, Y = data(120, seed=4)
+assert 0 < Y.sum() < 55
+NAMES = np.array(["ok", "fraud"])[Y]
+"""The rare class is the smaller one in sorted order."""
+MADE = [
+    DTAClassifier(),
+    EUMClassifier("jaccard", calibration="sigmoid", folds=2, random_state=1),
+    ExampleWiseClassifier(),
+    learning.FOFOClassifier(),
+    learning.OFOClassifier(average="suffix"),
+    learning.OnlineLogisticClassifier(beta=2.0),
+    learning.MaxExpectedFClassifier(restarts=2, random_state=0),
+    learning.MaxExpectedUtilityClassifier(restarts=0, max_iter=20),
 ]
-RANGES = {
-    "alpha": (-0.1, 1.1, math.nan, "1", None, True),
-    "gamma": (0, -1, math.inf, "1"),
-    "l2": (-1, math.inf, math.nan),
-    "restarts": (0, 1.5, "3", "all", None),
-    "bound": (0, -1, math.nan),
-    "max_iter": (0, 2.5),
-    "tol": (0, -1, math.inf),
-    "spread": (0,),
-}
-TAGGER = [
-    ({"loss": "chunk_fscor"}, "no built-in loss"),
-    ({"c2": -1}, "c2 must be"),
-    ({"utility_c2": "much"}, "utility_c2 must be"),
-    ({"likelihood_iterations": -1}, "likelihood_iterations must be"),
-    ({"utility_iterations": 0.5}, "utility_iterations must be"),
-    ({"min_freq": -1}, "min_freq must be"),
-    ({"warm_start": "yes"}, "warm_start must be"),
-]
-MISUSES = [
-    *((kind(**given), says) for kind in (DTAClassifier, EUMClassifier)
-      for given, says in PLUG_IN.values()),
-    *((EUMClassifier(held_out=held), "held_out") for held in (0, 1, -0.5, "half", True, None)),
-    *((learning.ExampleWiseClassifier(**PLUG_IN[name][0]), PLUG_IN[name][1])
-      for name in ("no such loss", "no estimator", "a class")),
-    *((learning.MaxExpectedUtilityClassifier(**given), says) for given, says in UTILITY),
-    *((learning.MaxExpectedUtilityTagger(**given), says) for given, says in TAGGER),
-    *((learning.MaxExpectedFClassifier(**{name: value}), f"MaxExpectedFClassifier: {name} must be")
-      for name, values in RANGES.items() for value in values),
-    (FOFOClassifier(gamma_scale=0), "gamma_scale must be a finite number above 0"),
-    (FOFOClassifier(gamma_scale="wide"), 'above 0 or "auto"'),
-    (FOFOClassifier(horizon=0), "horizon must be a whole number"),
-    (FOFOClassifier(predict_with="first"), "predict_with must be one of mean, last"),
-    (OFOClassifier(step=-1), "step must be a finite number above 0"),
-    (OFOClassifier(step=True), "step must be"),
-    (OFOClassifier(beta=np.inf), "beta must be"),
-    (OFOClassifier(beta=1e200), "beta must be a number above 0 and at most 1e100"),
-    (OFOClassifier(schedule="linear"), "schedule must be one of sqrt, constant"),
-    (OFOClassifier(measure="f1"), "measure must be one of f, jaccard"),
-    (OFOClassifier(average="no"), "average must be one of False, True, suffix"),
-]  # fmt: skip
+EACH = pytest.mark.parametrize("made", MADE, ids=lambda made: type(made).__name__)
 
 
-OWN = fsmeu.loads("loss own\nlabels P Q R\ncount bad when z != y\nvalue bad")
-TOY = [[0.0], [1.0], [2.0], [3.0]], [1, -1, 1, 1]
-DATA = [
-    (learning.ExampleWiseClassifier(), (X, TABLE + 1), "0 or 1"),
-    (learning.ExampleWiseClassifier(), (X, TABLE * 0.5), "0 or 1"),
-    (learning.MaxExpectedFClassifier(), (*TOY, [1, 0, 1, 1]), "each class"),
-    (learning.MaxExpectedFClassifier(), (*TOY, [0, 1, 0, 0]), "each class"),
-    (EUMClassifier(), (X[:5], [0, 0, 0, 0, 1]), "two examples of each class"),
-    (DTAClassifier(estimator=KNeighborsClassifier()), (X, Y, np.ones(40)), "sample_weight"),
-    *((learning.MaxExpectedUtilityTagger(), given, "MaxExpectedUtilityTagger")
-      for given in (("ab", ["O"]), ([["a"]], [["O", "O"]]), ([["a"]], []), ([], []), (3, 3))),
-    # labels of a file are not taken for tags by their places
-    *((kind(OWN), ([[["a"]] * 3] * 9, [["B-X", "I-X", "O"]] * 9), "the same labels")
-      for kind in (learning.MaxExpectedUtilityTagger, Searn)),
-]  # fmt: skip
+@EACH
+def test_any_class_can_be_the_positive_one(made):
+    """It decides as for 1 against 0, and columns and signs are those of the sorted classes."""
+    plain = clone(made).fit(X, Y)
+    for names in (("ok", "fraud"), (1, 0), (False, True)):
+        labels = np.array(names)[Y]
+        named = clone(made).set_params(pos_label=names[1]).fit(X, labels)
+        assert named.pos_label_ == names[1]
+        assert named.classes_.tolist() == sorted(names)
+        assert np.array_equal(named.predict(X) == names[1], plain.predict(X) == 1)
+        sign = 1 if sorted(names)[1] == names[1] else -1
+        assert named.predict_proba(X)[:, ::sign] == pytest.approx(plain.predict_proba(X))
+        if hasattr(made, "decision_function"):
+            assert sign * named.decision_function(X) == pytest.approx(plain.decision_function(X))
+            assert sign * named.coef_ == pytest.approx(plain.coef_)
+            assert sign * named.intercept_ == pytest.approx(plain.intercept_)
+            # scikit-learn takes scores for those of the greater class
+            scores = roc_auc_score(labels == sorted(names)[1], named.decision_function(X))
+            assert scores == pytest.approx(roc_auc_score(Y, plain.decision_function(X)))
 
 
-def examples(made):
-    return ([[["a"]]], [["O"]]) if isinstance(made, learning.MaxExpectedUtilityTagger) else (X, Y)
+@EACH
+def test_without_it_the_rarer_class_is_taken_and_said_once(made):
+    with pytest.warns(UserWarning, match="rarer class, 'fraud', is taken") as told:
+        found = clone(made).fit(X, NAMES)
+    assert len([one for one in told if "pos_label" in str(one.message)]) == 1
+    assert "pos_label='ok'" in str(told[0].message)
+    assert found.pos_label_ == "fraud"
 
 
-@pytest.mark.parametrize(
-    ("made", "given", "says"),
-    [*((made, examples(made), says) for made, says in MISUSES), *DATA],
-    ids=lambda one: str(one)[:60],
-)
-def test_parameters_and_examples_are_checked(made, given, says):
-    with pytest.raises(InputError, match=says):
-        made.fit(*given)
+def test_usual_pairs_have_a_positive_class():
+    """However frequent it is, and without a word."""
+    for names, positive in (
+        *(((0, 1), 1), ((False, True), True), ((-1, 1), 1), ((0.0, 1.0), 1)),
+        *((("0", "1"), "1"), (("-1", "1"), "1"), (("False", "True"), "True")),
+    ):
+        for labels in (Y, 1 - Y):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = DTAClassifier().fit(X, np.array(names)[labels])
+            assert found.pos_label_ == positive
 
 
-# -- classes and labels: every order of the labels of a loss learns the same -----------------------
+def test_weights_count():
+    """An example of weight 3 is three; balanced ones leave the rarer class, else the greater."""
+    heavy = np.where(Y == 1, 1000.0, 1.0)
+    balanced = np.where(Y == 1, 1 / (Y == 1).sum(), 1 / (Y == 0).sum())
+    for weights, positive in ((heavy, "ok"), (balanced, "fraud"), (None, "fraud")):
+        with pytest.warns(UserWarning, match=f"the rarer class, '{positive}'"):
+            assert DTAClassifier().fit(X, NAMES, weights).pos_label_ == positive
+    labels = np.array(["b", "a"] * 60)
+    with pytest.warns(UserWarning, match="equally frequent classes, 'b', is taken"):
+        assert DTAClassifier().fit(X, labels).pos_label_ == "b"
 
 
-TAGS = ("B-X", "I-X", "O")
-SEARN = {"iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
-NAMED = pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
-ORDERS = [TAGS, TAGS[::-1], ("I-X", "O", "B-X")]
-"""Sorted, reversed, shuffled."""
+def test_names_are_labels():
+    """A label is its name, as everywhere; so the command line can give it as a text."""
+    for names, given in (((0, 1), "1"), ((0, 1), "1.0"), ((2.0, 7.0), "7"), ((2, 7), "7e0"),
+                         ((False, True), "True"), ((False, True), 1), (("2", "7"), 7)):  # fmt: skip
+        found = DTAClassifier(pos_label=given).fit(X, np.array(names)[Y])
+        assert found.pos_label_ == names[1]
+
+
+# -- losses whose labels have names, in any order --------------------------------------------------
+
 F1 = """
 utility f1 "F1 of one label"
 labels  {labels}
@@ -177,213 +156,107 @@ count   both when z == {one}
 count   ref when y == {one}
 value   2 * tp / (both + ref) or 1 when both + ref == 0
 """
-RUNS = """
-loss    runs "label 1 after label 1"
-labels  {labels}
-memory  m of z last 1
-count   bad when z != y and m[0] != 1
-value   bad / n or 0 when n == 0
-"""
 
 
-class Weighted(Mistakes):
-    """A loss in Python: another cost for each pair of tags."""
-
-    def step(self, state, z, y):
-        return state + (0 if z == y else 1 + TAGS.index(z) + 4 * TAGS.index(y))
-
-
-def tagged(seed=1, count=6):
-    """Sentences of up to four words, and their tags."""
-    random = np.random.default_rng(seed)
-    lines = [["B-X", "I-X", "O", "B-X"][: random.integers(2, 5)] for _ in range(count)]
-    told = [[str(random.choice(TAGS)) if random.random() < 0.2 else t for t in y] for y in lines]
-    return [[{"word": word, "bias": 1.0} for word in one] for one in told], lines
-
-
-def tagger_losses(order):
-    cost = np.arange(9.0).reshape(3, 3) * (1 - np.eye(3))
-    place = [TAGS.index(tag) for tag in order]
-    return {
-        "chunk_fscore": fsmeu.load("chunk_fscore", labels=order),
-        "cost_matrix": fsmeu.load("cost_matrix", labels=order, cost=cost[np.ix_(place, place)]),
-        "function": fsmeu.function_loss(Weighted(), order),
-    }
-
-
-@pytest.mark.parametrize(
-    ("name", "space"),
-    [
-        ("chunk_fscore", None),
-        ("cost_matrix", None),
-        ("function", None),
-        ("chunk_fscore", "left-to-right"),
-        ("cost_matrix", "right-to-left"),
-        ("function", "word-at-a-time"),
-        ("chunk_fscore", "chunk-at-a-time"),
-    ],
-)
-@pytest.mark.thirds
-def test_every_order_learns_the_same(name, space):
-    """The tagger, whose expected values are those of a list, and Searn in each space."""
-    (X, y), fitted = tagged(), []
-    for order in ORDERS:
-        loss = tagger_losses(order)[name]
-        made = learning.MaxExpectedUtilityTagger(
-            loss, likelihood_iterations=10, utility_iterations=2
-        )
-        fitted.append((Searn(loss, space=space, **SEARN) if space else made).fit(X, y))
-    first, *others = fitted
-    for one in others:
-        assert one.predict(X) == first.predict(X)
-        if space:
-            losses = [[report["loss"] for report in made.reports_] for made in (one, first)]
-            assert losses[0] == pytest.approx(losses[1])
-        else:
-            assert one.expected_values_ == pytest.approx(first.expected_values_, abs=1e-9)
-            assert one.state_weights_ == pytest.approx(first.state_weights_, abs=1e-6)
-    if not space:
-        loss = tagger_losses(TAGS)[name]
-        listed = [
-            sum(model.probability(z) * loss(z, tags) for z in product(TAGS, repeat=len(tags)))
-            for model, tags in zip(first.models(X), y, strict=True)
-        ]
-        assert first.expected_values_[-1] == pytest.approx(np.mean(listed), abs=1e-9)
-
-
-@NAMED
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("asked", [TAGS, TAGS[::-1]])
-@pytest.mark.thirds
-def test_oracles_of_every_order(name, order, asked):
-    """Costs stand in the order that is asked for; each is that of a list of all completions."""
-    loss, y = tagger_losses(order)[name], ("B-X", "I-X", "O")
-    oracle = CostOracle(loss, y, labels=asked)
-    assert oracle.labels == asked
-    sign = 1 if loss.kind == "utility" else -1
-    for prefix in ((), ("O",), ("B-X", "O")):
-        rest = 2 - len(prefix)
-        best = [
-            max(sign * loss((*prefix, a, *z), y) for z in product(TAGS, repeat=rest)) for a in asked
-        ]
-        assert oracle.costs(prefix) == pytest.approx(max(best) - np.array(best), abs=1e-12)
-    many = CostOracles(loss, [y, y[::-1]], labels=asked)
-    costs = many.costs_at([0], many.start([0]))[0]
-    assert costs == pytest.approx(oracle.costs(()), abs=1e-12)
-
-
-def rare(n):
-    rows, labels = data(n, seed=6, features=3)
-    return rows, labels == 1
-
-
-def as_good(made, kind, X, truth, positive):
-    """Whether it decides as one for label 1; EUM has the best F1 of rows that it held out."""
-    if kind == "eum":
-        index = made.classes_.tolist().index(positive)
-        _, held = held_out_parts((truth == bool(index)).astype(float), 0.3, 0)
-        p = made.predict_proba(X)[held, index]
-        best = max(f1_score(truth[held], p >= cut) for cut in (*p, 2.0))
-        return made.value_ == pytest.approx(best)
-    wanted = f1_score(truth, BINARY[kind]("fscore").fit(X, truth.astype(int)).predict(X))
-    return f1_score(truth, made.predict(X) == positive) == pytest.approx(wanted, abs=0.01)
-
-
-BINARY = {
-    "dta": lambda loss: DTAClassifier(loss),
-    "eum": lambda loss: EUMClassifier(loss, random_state=0),
-    "example-wise": lambda loss: learning.ExampleWiseClassifier(loss),
-    "utility": lambda loss: learning.MaxExpectedUtilityClassifier(loss, restarts=0, max_iter=8),
-}
-COUNTED = [
-    *((1, (0, 1), classes) for classes in CLASSES),
-    *(('"spam"', ("ham", "spam"), two) for two in (("ham", "spam"), ("no", "yes"), ("z", "spam"))),
-    (0, (0, 1), (1, 0)),
-]
-"""The label that a loss counts, its labels, and classes of which that stands for the last."""
-
-
-@pytest.mark.parametrize("kind", BINARY)
-@pytest.mark.parametrize(("one", "labels", "classes"), COUNTED, ids=str)
-@pytest.mark.thirds
-def test_the_positive_class_is_the_label_that_is_counted(kind, one, labels, classes):
-    """The greater class, as in scikit-learn, or that of its name, wherever the label is written."""
-    X, truth = rare(60)
-    found = []
-    for order in (labels, labels[::-1]):
-        loss = fsmeu.loads(F1.format(labels="{} {}".format(*order), one=one))
-        made = BINARY[kind](loss).fit(X, np.array(classes)[truth.astype(int)])
-        assert made.classes_.tolist() == sorted(classes)
-        assert as_good(made, kind, X, truth, classes[1])
-        found.append(made.predict(X).tolist())
-    assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("labels", ["0 1", "1 0"])
-def test_the_measured_loss_is_that_of_the_positive_class(labels):
-    """Whatever the order of the labels in the file, as scikit-learn measures it."""
-    X, truth = rare(60)
-    made = DTAClassifier(fsmeu.loads(F1.format(labels=labels, one=1))).fit(X, truth.astype(int))
-    predicted = made.predict(X)
-    found = measures(made, truth.astype(int), predicted)
-    assert found["f1"] == pytest.approx(f1_score(truth, predicted)) == found["F1"]
-
-
-def test_losses_that_read_the_order_of_rows():
-    """Beyond the confusion table: the expected value is that of the labels by name."""
-    X, truth = rare(12)
-    found = []
-    for labels, classes in product(("0 1", "1 0"), ((1, 0), ("yes", "no"))):
-        loss = fsmeu.loads(RUNS.format(labels=labels))
-        made = learning.MaxExpectedUtilityClassifier(loss, restarts=0, max_iter=5)
-        found.append(made.fit(X, np.where(truth, *classes)))
-    for one in found[1:]:
-        assert one.expected_value_ == pytest.approx(found[0].expected_value_, abs=1e-10)
-        assert one.coef_ == pytest.approx(found[0].coef_, abs=1e-6)
-
-
-def test_truth_values_are_classes_of_every_estimator():
-    """One rule: False is the label 0, True the label 1."""
-    X, y = tagged()
-    flags = [[tag != "O" for tag in one] for one in y]
-    bits = [[int(flag) for flag in one] for one in flags]
-    for made in (
-        learning.MaxExpectedUtilityTagger("fscore"),
-        Searn("fscore", **SEARN),
-        Searn(**SEARN),
+@pytest.mark.parametrize("made", [MADE[k] for k in (0, 2, 7)], ids=lambda one: type(one).__name__)
+def test_the_positive_class_is_the_label_that_is_counted(made):
+    """The greater class, or that of its name, wherever the label is written in the file."""
+    plain = clone(made).set_params(loss="fscore").fit(X, Y).predict(X) == 1
+    for one, labels, classes in (
+        (1, (0, 1), (0, 1)),
+        (1, (0, 1), (-1.0, 1.0)),
+        ('"spam"', ("ham", "spam"), ("ham", "spam")),
+        ('"spam"', ("ham", "spam"), ("z", "spam")),
+        ('"ham"', ("ham", "spam"), ("spam", "ham")),
+        (0, (0, 1), (1, 0)),
     ):
-        numbers = made.fit(X, bits).predict(X)
-        told = made.fit(X, flags).predict(X)
-        assert told == [[bool(one) for one in line] for line in numbers]
-        assert all(isinstance(one, bool | np.bool_) for line in told for one in line)
+        for order in (labels, labels[::-1]):
+            loss = fsmeu.loads(F1.format(labels="{} {}".format(*order), one=one))
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", UserWarning)
+                given = clone(made).set_params(loss=loss)
+                named = given.fit(X, np.array(classes)[Y])
+            assert named.pos_label_ == (1 if one == 0 else classes[1])
+            if one != 0:  # label 1 is the positive one, and this loss counts the other
+                assert np.array_equal(named.predict(X) == classes[1], plain)
+    loss = fsmeu.loads(F1.format(labels="ham spam", one='"ham"'))
+    with pytest.raises(InputError, match="f1 counts 'ham'"):
+        clone(made).set_params(loss=loss, pos_label="spam").fit(X, np.array(["ham", "spam"])[Y])
 
 
-@NAMED
-def test_models_of_several_orders_in_one_call(name):
-    loss, random, plain, mixed = tagger_losses(TAGS)[name], np.random.default_rng(0), [], []
-    for order in ORDERS:
-        unary, pairwise = random.normal(size=(3, 3)), random.normal(size=(3, 3))
-        at = [TAGS.index(tag) for tag in order]
-        plain.append(fsmeu.models.from_potentials(unary, pairwise, TAGS))
-        moved = unary[:, at], pairwise[np.ix_(at, at)]
-        mixed.append(fsmeu.models.from_potentials(*moved, order))
-    zs = [("B-X", "I-X", "O")] * len(ORDERS)
+# -- estimators that were fitted before keep their own classes -------------------------------------
 
-    def same(ask, **near):
-        assert ask(mixed) == pytest.approx(ask(plain), **near)
+OUTER = {
+    "dta": DTAClassifier(),
+    "isotonic": DTAClassifier(calibration="isotonic", folds=2),
+    "eum": EUMClassifier(random_state=0),
+    "example-wise": ExampleWiseClassifier(),
+}
 
-    same(lambda models: fsmeu.expect_many(loss, zs, models).values, abs=1e-12)
-    values, slopes = fsmeu.expectation.expect.value_and_gradient_many(loss, zs, mixed)
-    assert values == pytest.approx(fsmeu.expect_many(loss, zs, plain).values, abs=1e-12)
-    for model, z, slope in zip(mixed, zs, slopes, strict=True):
-        alone = fsmeu.gradient(loss, z, model)
-        assert slope["unary"] == pytest.approx(alone["unary"], abs=1e-12)
-    same(lambda models: [one.value for one in fsmeu.decode_many(loss, models)], abs=1e-12)
-    for model, one in zip(plain, fsmeu.decode_many(loss, mixed), strict=True):
-        assert fsmeu.expect(loss, one.labels, model).value == pytest.approx(one.value, abs=1e-12)
-    if name != "function":
-        same(lambda models: fsmeu.decode_corpus(loss, models).value, abs=1e-9)
-        same(lambda models: fsmeu.expect_corpus(loss, zs, models).value, abs=1e-9)
-    same(lambda models: fsmeu.calibrate(models, zs).temperature, rel=1e-6)
-    formed = fsmeu.constraints.bio()
-    same(lambda models: [one.given(formed).probability(zs[0]) for one in models], rel=1e-9)
+
+def reversed_columns(fitted):
+    """The same frozen estimator, which has its classes and columns in the other order."""
+    fitted.classes_ = fitted.classes_[::-1]
+    fitted.coef_, fitted.intercept_ = -fitted.coef_, -fitted.intercept_
+    return FrozenEstimator(fitted)
+
+
+@pytest.mark.parametrize("kind", OUTER)
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        FrozenEstimator,
+        reversed_columns,
+        lambda fitted: make_pipeline(StandardScaler(with_mean=False, with_std=False),
+                                     FrozenEstimator(fitted)),
+        lambda fitted: LogisticRegression(),
+    ],
+    ids=["frozen", "reversed", "pipeline", "not fitted"],
+)  # fmt: skip
+def test_probabilities_are_those_of_the_named_class(kind, wrapped):
+    """As with an estimator of 0 and 1, whose second column is that of the positive class."""
+    made = OUTER[kind]
+    plain = clone(made).set_params(estimator=wrapped(LogisticRegression().fit(X, Y))).fit(X, Y)
+    for names in (("ok", "fraud"), (True, False), (-1.0, 1.0)):
+        labels = np.array(names)[Y]
+        inner = wrapped(LogisticRegression().fit(X, labels))
+        named = clone(made).set_params(estimator=inner, pos_label=names[1]).fit(X, labels)
+        assert np.array_equal(named.predict(X) == names[1], plain.predict(X) == 1)
+        column = named.classes_.tolist().index(names[1])
+        expected = plain.predict_proba(X)[:, 1]
+        assert named.predict_proba(X)[:, column] == pytest.approx(expected, abs=1e-6)
+
+
+# -- sequences: where a loss over 0 and 1 meets tags of other names --------------------------------
+
+WORDS = [[{"word": str(k % 5), "bias": 1.0} for k in range(i, i + 6)] for i in range(9)]
+TAGS = [["hit" if k % 5 == 0 else "out" for k in range(i, i + 6)] for i in range(9)]
+BITS = [[int(tag == "hit") for tag in line] for line in TAGS]
+SEARN = {"iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
+SEQUENCES = pytest.mark.parametrize(
+    "made",
+    [learning.MaxExpectedUtilityTagger("fscore", utility_iterations=2), Searn("fscore", **SEARN)],
+    ids=lambda made: type(made).__name__,
+)
+
+
+@SEQUENCES
+def test_tags_of_sequences(made):
+    """The same rule: the rarer tag is positive, and is said; pos_label names another."""
+    wanted = clone(made).fit(WORDS, BITS).predict(WORDS)
+    with pytest.warns(UserWarning, match="rarer class, 'hit', is taken"):
+        found = clone(made).fit(WORDS, TAGS)
+    assert [[int(tag == "hit") for tag in line] for line in found.predict(WORDS)] == wanted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        given = clone(made).set_params(pos_label="hit").fit(WORDS, TAGS)
+        clone(made).set_params(loss="hamming").fit(WORDS, TAGS)
+    assert given.predict(WORDS) == found.predict(WORDS)
+    flipped = [[1 - bit for bit in line] for line in BITS]
+    other = clone(made).set_params(pos_label="out").fit(WORDS, TAGS)
+    told = clone(made).fit(WORDS, flipped).predict(WORDS)
+    assert [[int(tag == "out") for tag in line] for line in other.predict(WORDS)] == told
+    flags = [[bool(bit) for bit in line] for line in BITS]
+    told = clone(made).fit(WORDS, flags).predict(WORDS)
+    assert told == wanted
+    assert all(isinstance(one, bool | np.bool_) for line in told for one in line)

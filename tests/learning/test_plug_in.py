@@ -9,32 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, hamming_loss
-from sklearn.model_selection import (
-    GridSearchCV,
-    StratifiedKFold,
-    cross_val_predict,
-    train_test_split,
-)
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, jaccard_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import fsmeu
-from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, load, save
-from fsmeu.learning.base import best_threshold
-from fsmeu.learning.plug_in import held_out_parts
+from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier
 from tests import brute_force
 from tests.support.examples import data
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
+WEIGHTS = 1 + (np.arange(len(Y)) % 3.0)
 
 
 def g_tp_pr(z, y):
@@ -46,7 +40,11 @@ MEASURES = {"fscore": brute_force.fscore, "jaccard": brute_force.jaccard, "g_tp_
 
 
 class Known(GaussianNB):
-    """Probabilities that stand in the first column."""
+    """Probabilities that stand in the first column, and the numbers of rows in the last one."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen_ = X[:, -1].astype(int)
+        return super().fit(X, y, sample_weight)
 
     def predict_proba(self, X):
         return np.stack([1 - X[:, 0], X[:, 0]], axis=1)
@@ -68,102 +66,82 @@ def test_test_sets_are_decided_best(name, p):
 
 
 SCORED = st.lists(
-    st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.7, 0.9]), st.integers(0, 1)), min_size=1, max_size=9
+    st.tuples(
+        st.sampled_from([0.1, 0.2, 0.5, 0.7, 0.9]), st.integers(0, 1), st.sampled_from([1, 2, 0.5])
+    ),
+    min_size=4,
+    max_size=20,
 )
+SCORES = {
+    "fscore": f1_score,
+    "jaccard": jaccard_score,
+    "balanced_accuracy": balanced_accuracy_score,
+    "hamming": accuracy_score,
+}
 
 
-@given(SCORED, st.sampled_from([*MEASURES, "hamming"]))
-@settings(deadline=None, max_examples=60)
-def test_thresholds_are_best_of_all(scored, name):
-    """No threshold below, between or above the scores is better, and the value is as told."""
-    s, y = (np.array(column) for column in zip(*scored, strict=True))
-    threshold, value = best_threshold(fsmeu.load(name), s.astype(float), y > 0)
-    measure = MEASURES.get(name, hamming_loss)
-    at, *tried = (
-        measure((s >= cut).astype(int).tolist(), y.tolist()) for cut in (threshold, *s, 0.0, 2.0)
+@given(SCORED, st.sampled_from([*SCORES]), st.booleans(), st.sampled_from([0.3, 0.5, 0.9]))
+@settings(max_examples=120)
+def test_thresholds_are_best_of_all(scored, name, weighted, share):
+    """On the rows that are held out, no other is better, as scikit-learn measures them."""
+    p, y, w = (np.array(column, float) for column in zip(*scored, strict=True))
+    y[:4] = 0, 1, 0, 1
+    weights = {"sample_weight": w} if weighted else {}
+    made = EUMClassifier(name, Known(), held_out=share, random_state=0)
+    made.fit(np.stack([p, np.arange(len(p))], axis=1), y, **weights)
+    held = np.setdiff1d(np.arange(len(p)), made.estimator_.seen_)
+    for label in (0, 1):
+        size = (y == label).sum()
+        assert (y[held] == label).sum() == min(max(1, round(share * size)), size - 1)
+
+    def value(cut):
+        how = {"sample_weight": w[held]} if weighted else {}
+        return SCORES[name](y[held], p[held] >= cut, **how)
+
+    sign = -1 if name == "hamming" else 1
+    assert (1 if name == "hamming" else 0) + sign * made.value_ == pytest.approx(
+        value(made.threshold_), abs=1e-12
     )
-    assert at == pytest.approx(value, abs=1e-12)
-    assert value == pytest.approx(max(tried) if name in MEASURES else min(tried), abs=1e-12)
+    assert value(made.threshold_) == pytest.approx(max(map(value, [*p, 0.0, 2.0])), abs=1e-12)
+    assert not np.isin(made.threshold_, p[held])  # it is between two scores
 
 
-CASE = st.tuples(st.floats(0, 1), st.integers(0, 1), st.integers(0, 3))
-POSITIVE = st.tuples(st.floats(0, 1), st.integers(0, 1), st.integers(1, 3))
-
-
-@given(POSITIVE, st.lists(CASE))
-@settings(deadline=None, max_examples=60)
-def test_weights_are_repetitions(first, others):
-    """At least one of the weights is not 0."""
-    s, y, w = (np.array(column) for column in zip(first, *others, strict=True))
-    for name in ("balanced_accuracy", "g_tp_pr"):
-        loss = fsmeu.load(name)
-        once = best_threshold(loss, s.astype(float), y > 0, w.astype(float))
-        often = best_threshold(loss, np.repeat(s, w).astype(float), np.repeat(y, w) > 0)
-        assert once[1] == pytest.approx(often[1], abs=1e-12)
-
-
-def test_eum_uses_rows_that_the_estimator_has_not_seen():
-    """The value is the best of scikit-learn's metric on these; with refit the threshold stays."""
+def test_refit_keeps_the_threshold():
     made = EUMClassifier("balanced_accuracy", held_out=0.4, random_state=5).fit(X, Y)
-    seen, unseen = held_out_parts(Y.astype(float), 0.4, 5)
-    assert sorted([*seen, *unseen]) == list(range(len(Y)))
-    p = LogisticRegression(max_iter=1000).fit(X[seen], Y[seen]).predict_proba(X[unseen])[:, 1]
-    best = max(balanced_accuracy_score(Y[unseen], p >= cut) for cut in (*p, 2.0))
-    assert made.value_ == pytest.approx(best, rel=1e-12)
-    again = EUMClassifier("balanced_accuracy", held_out=0.4, random_state=5, refit=True).fit(X, Y)
-    assert made.threshold_ == again.threshold_
-    assert not np.allclose(made.estimator_.coef_, again.estimator_.coef_)
-    all_rows = LogisticRegression(max_iter=1000).fit(X, Y)
-    assert np.allclose(again.estimator_.coef_, all_rows.coef_)
-    assert np.array_equal(made.predict(X), made.predict_proba(X)[:, 1] >= made.threshold_)
-
-
-@pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
-@pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB(), LinearSVC()])
-@pytest.mark.parametrize("weights", [None, 1 + (np.arange(len(Y)) % 3.0)])
-@pytest.mark.thirds
-def test_calibration(kind, estimator, weights):
-    """A map of scores in cross-validation: isotonic, or a logistic regression on soft labels."""
-    made = DTAClassifier(estimator=estimator, calibration=kind, folds=4).fit(X, Y, weights)
-    method = "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
-    how = {"params": {} if weights is None else {"sample_weight": weights}}
-    parts = StratifiedKFold(4, shuffle=True, random_state=0)
-    seen = cross_val_predict(estimator, X, Y, cv=parts, method=method, **how)
-    fitted = clone(estimator).fit(X, Y, **how["params"])
-    new = getattr(fitted, method)(X)
-    seen, new = (np.reshape(scores, (len(Y), -1))[:, -1] for scores in (seen, new))
-    w = np.ones(len(Y)) if weights is None else weights
-    if kind == "isotonic":
-        wanted = IsotonicRegression(out_of_bounds="clip").fit(seen, Y, w).predict(new)
-    else:
-        soft = np.where(Y > 0, 1 - 1 / (w @ Y + 2), 1 / (w @ (1 - Y) + 2))
-        twice = np.append(w * soft, w * (1 - soft))  # each is positive by so much, and negative
-        line = LogisticRegression(C=np.inf, tol=1e-9, max_iter=1000)
-        line.fit(np.tile(seen, 2)[:, None], np.repeat([1, 0], len(Y)), twice)
-        wanted = line.predict_proba(new[:, None])[:, 1]
-    assert made.predict_proba(X)[:, 1] == pytest.approx(wanted, abs=2e-4)
-
-
-def test_few_positives_are_in_both_parts():
-    """Of three among a thousand and a share of .1, scikit-learn would hold out none."""
-    positive = np.arange(1000.0) < 3
-    seen, unseen = held_out_parts(positive.astype(float), 0.1, 0)
-    assert (positive[seen].sum(), positive[unseen].sum()) == (2, 1)
-    _, other = train_test_split(positive, test_size=0.1, stratify=positive, random_state=0)
-    assert other.sum() == 0
+    threshold, first = made.threshold_, made.estimator_.coef_
+    assert made.set_params(refit=True).fit(X, Y).threshold_ == threshold
+    assert not np.allclose(made.estimator_.coef_, first)
+    assert np.allclose(made.estimator_.coef_, LogisticRegression(max_iter=1000).fit(X, Y).coef_)
+    assert np.array_equal(made.predict(X), made.predict_proba(X)[:, 1] >= threshold)
 
 
 @pytest.mark.parametrize(
-    "made",
-    [DTAClassifier(), EUMClassifier(random_state=0), DTAClassifier(calibration="isotonic")],
+    ("kind", "estimator", "weights"),
+    [
+        ("sigmoid", LogisticRegression(), WEIGHTS),
+        ("sigmoid", LinearSVC(), None),
+        ("isotonic", GaussianNB(), WEIGHTS),
+        ("isotonic", LinearSVC(), None),
+    ],
 )
-@pytest.mark.filterwarnings("error", "ignore::fsmeu.learning.ShareWarning")
-def test_weights_reach_the_estimator_of_a_pipeline(made):
-    made.set_params(estimator=make_pipeline(StandardScaler(), LogisticRegression()))
-    even = made.fit(X, Y, sample_weight=np.ones(len(Y))).predict_proba(X)
-    heavy = made.fit(X, Y, sample_weight=np.where(Y == 1, 9.0, 1.0)).predict_proba(X)
-    assert heavy[:, 1].mean() > even[:, 1].mean() + 0.1
+def test_calibration(kind, estimator, weights):
+    """That of scikit-learn, by scores of rows that are held out, on the same folds."""
+    made = DTAClassifier(estimator=estimator, calibration=kind, folds=4).fit(X, Y, weights)
+    parts = StratifiedKFold(4, shuffle=True, random_state=0)
+    theirs = CalibratedClassifierCV(estimator, method=kind, cv=parts, ensemble=False)
+    wanted = theirs.fit(X, Y, weights).predict_proba(X)
+    assert made.predict_proba(X) == pytest.approx(wanted, abs=2e-4)
 
+
+def test_weights_reach_the_estimator_of_a_pipeline():
+    for made in (EUMClassifier(random_state=0), DTAClassifier(calibration="isotonic")):
+        made.set_params(estimator=make_pipeline(StandardScaler(), LogisticRegression()))
+        even = made.fit(X, Y, sample_weight=np.ones(len(Y))).predict_proba(X)
+        heavy = made.fit(X, Y, sample_weight=np.where(Y == 1, 9.0, 1.0)).predict_proba(X)
+        assert heavy[:, 1].mean() > even[:, 1].mean() + 0.1
+
+
+# -- several labels for each row -------------------------------------------------------------------
 
 RANDOM = np.random.default_rng(7)
 R = RANDOM.normal(size=(120, 4))
@@ -174,7 +152,7 @@ TABLE = (R @ RANDOM.normal(size=(4, 5)) + RANDOM.normal(size=(120, 5)) > 0.8).as
 def test_rows_are_decided_best(name):
     """Against all 32 label sets of five labels, each valued by listing all others."""
     made = ExampleWiseClassifier(name).fit(R[:80], TABLE[:80])
-    p, z = made.predict_proba(R[80:90]), made.predict(R[80:90])
+    p, z = made.predict_proba(R[80:84]), made.predict(R[80:84])
     for row, chosen in zip(p, z, strict=True):
         of_y = brute_force.bernoulli(row)
         values = {one: brute_force.expected(one, of_y, MEASURES[name]) for one in of_y}
@@ -195,101 +173,77 @@ def test_probabilities_are_those_of_an_estimator_for_each_label():
     assert sparse == pytest.approx(p, abs=1e-6)
     heavy = clone(made).fit(R, table, sample_weight=1 + 9 * TABLE[:, 0])
     assert heavy.predict_proba(R)[:, 0].mean() > p[:, 0].mean() + 0.05
+    windows = clone(made).set_params(loss=fsmeu.load("pk", k=2)).fit(R, TABLE)
+    assert windows.predict(R[:5]).shape == (5, 5)
 
 
-def test_a_loss_that_is_no_table():
-    made = ExampleWiseClassifier(fsmeu.load("pk", k=2)).fit(R, TABLE)
-    assert made.predict(R[:5]).shape == (5, 5)
+# -- rows of any kind, other losses, single rows ---------------------------------------------------
 
-
-OUTER = {
-    "dta": lambda inner: DTAClassifier("fscore", inner),
-    "dta, calibrated": lambda inner: DTAClassifier("fscore", inner, calibration="sigmoid", folds=2),
-    "eum": lambda inner: EUMClassifier("fscore", inner, random_state=0),
-    "example-wise": lambda inner: ExampleWiseClassifier("fscore", inner),
-}
-KIND = pytest.mark.parametrize("kind", OUTER)
-NAMES = np.array(["no", "yes"])
+OUTER = [
+    DTAClassifier(pos_label="yes"),
+    EUMClassifier(pos_label="yes", random_state=0, calibration="sigmoid", folds=2),
+    ExampleWiseClassifier(pos_label="yes"),
+]
+EACH = pytest.mark.parametrize("made", OUTER, ids=lambda made: type(made).__name__)
 ASKED = np.tile([True, False, False], 14)
+NAMES = np.where(ASKED, "yes", "no")
 TEXTS = ["a fine offer" if one else "the dog barks" for one in ASKED]
 GAPS = np.where(ASKED, 1.0, np.nan)[:, None]
 OF_TEXTS = make_pipeline(TfidfVectorizer(), LogisticRegression())
+BOOSTED = HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=2)
 
 
-def right(made, rows):
-    """Whether it is right for all rows that it has learned, which tell their class."""
-    names = NAMES[ASKED.astype(int)]
-    return made.fit(rows, names).predict(rows).tolist() == names.tolist()
-
-
-@KIND
-@pytest.mark.parametrize(
-    ("rows", "inner"),
-    [
+@EACH
+def test_rows_of_any_kind(made):
+    """Rows tell their class; the estimator is given them as they are."""
+    for rows, inner in (
         (TEXTS, OF_TEXTS),
-        (np.array(TEXTS), OF_TEXTS),
         (np.array(TEXTS, object), OF_TEXTS),
-        (GAPS, HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=2)),
+        (GAPS, BOOSTED),
         (coo_array(np.stack([ASKED, ~ASKED], axis=1).astype(float)), LogisticRegression()),
-    ],
-    ids=["list", "texts", "objects", "gaps", "no index"],
-)
-@pytest.mark.thirds
-def test_rows_of_any_kind(kind, rows, inner):
-    made = OUTER[kind](inner)
-    assert right(made, rows)
-    assert made.predict_proba(rows).shape == (len(ASKED), 2)
-
-
-@KIND
-def test_faults_are_told_by_scikit_learn(kind):
+    ):
+        found = clone(made).set_params(estimator=inner).fit(rows, NAMES)
+        assert found.predict(rows).tolist() == NAMES.tolist()
+        assert found.predict_proba(rows).shape == (len(ASKED), 2)
     with pytest.raises(ValueError, match="NaN"):
-        OUTER[kind](LogisticRegression()).fit(GAPS, ASKED)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        OUTER[kind](OF_TEXTS).fit(TEXTS, ASKED[:-1])
+        clone(made).set_params(estimator=LogisticRegression()).fit(GAPS, NAMES)
 
 
-@KIND
-def test_frames(kind, tmp_path):
+def test_frames_and_searches():
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"text": TEXTS, "size": ASKED + 0.5, "place": ["here"] * len(ASKED)})
-    columns = make_column_transformer(
-        (TfidfVectorizer(), "text"), (StandardScaler(), ["size"]), (OneHotEncoder(), ["place"])
-    )
-    made = OUTER[kind](make_pipeline(columns, LogisticRegression()))
-    assert right(made, frame)
-    assert made.feature_names_in_.tolist() == ["text", "size", "place"]
-    assert made.fit(frame, pandas.Series(ASKED)).predict(frame).tolist() == ASKED.tolist()
-    with pytest.raises(ValueError, match="columns are missing"):
-        made.predict(frame[["text"]])
-    plain = OUTER[kind](make_pipeline(StandardScaler(), LogisticRegression()))
-    assert right(plain, frame[["size"]])
-    save(plain, tmp_path / "frames.skops")
-    again = load(tmp_path / "frames.skops").predict(frame[["size"]])
-    assert again.tolist() == plain.predict(frame[["size"]]).tolist()
-
-
-@KIND
-def test_within_searches_and_folds(kind):
-    made = OUTER[kind](OF_TEXTS)
+    frame = pandas.DataFrame({"text": TEXTS, "size": ASKED + 0.5})
+    columns = make_column_transformer((TfidfVectorizer(), "text"), (StandardScaler(), ["size"]))
+    made = DTAClassifier(estimator=make_pipeline(columns, LogisticRegression()), pos_label="yes")
     grid = GridSearchCV(made, {"estimator__logisticregression__C": [0.1, 10.0]}, cv=2)
-    assert grid.fit(TEXTS, ASKED).predict(TEXTS).tolist() == ASKED.tolist()
+    assert grid.fit(frame, pandas.Series(NAMES)).predict(frame).tolist() == NAMES.tolist()
+    assert grid.best_estimator_.feature_names_in_.tolist() == ["text", "size"]
+
+
+@pytest.mark.parametrize("kind", [DTAClassifier, ExampleWiseClassifier])
+def test_another_loss_after_fit_is_heeded(kind):
+    made = kind("fscore").fit(X, Y)
+    before = made.predict(X)
+    for changed in (
+        {"loss": "hamming"},
+        {"loss_params": {"beta": 3}},
+        {"loss": "cost_matrix", "loss_params": {"cost": [[0, 9], [1, 0]]}},
+    ):
+        made.set_params(**{"loss": "fscore", "loss_params": None, **changed})
+        assert made.predict(X).tolist() == kind(**changed).fit(X, Y).predict(X).tolist()
+    assert made.predict(X).tolist() != before.tolist()
+    made.loss, made.loss_params = "fscore", None
+    assert made.predict(X).tolist() == before.tolist()
 
 
 def test_a_single_row_is_warned_of_once():
     """One by one rows are decided otherwise than together; a threshold does not care."""
     rows, truth = data(80, features=3)
     made = DTAClassifier("fscore").fit(rows, truth)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         together = made.predict(rows)
-        assert not told
-        alone = np.concatenate([made.predict(row[None]) for row in rows])
-        assert not np.array_equal(alone, together)
-        made.fit(rows, truth).predict(rows[:1])
-    assert [str(one.message) for one in told] == [
-        "DTAClassifier decides the rows of a call together, and was given a single one: "
-        "use EUMClassifier for rows one by one"
-    ]
+        with pytest.raises(UserWarning, match="use EUMClassifier for rows one by one"):
+            made.predict(rows[:1])
+        assert not np.array_equal([made.predict(row[None])[0] for row in rows], together)
     fixed = EUMClassifier("fscore", random_state=0).fit(rows, truth)
     assert [fixed.predict(row[None])[0] for row in rows] == fixed.predict(rows).tolist()

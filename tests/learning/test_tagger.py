@@ -1,25 +1,16 @@
-"""The tagger, its likelihood and its expected utility, against enumeration and crfsuite."""
+"""Taggers: likelihood as in crfsuite, expected utility by lists; out-of-fold models."""
 
 import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.learning import tagger
-from fsmeu.learning.tagger import (
-    Lengths,
-    MaxExpectedUtilityTagger,
-    chain_marginals,
-    feature_items,
-    feature_matrix,
-    feature_names,
-)
-from tests import brute_force
+from fsmeu.learning import MaxExpectedUtilityTagger, cross_val_models
+from fsmeu.learning.tagger import feature_items
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
 WORDS = dict(zip(TAGS, ("the a my", "has is", "dog cat man", "seen been", ". ,"), strict=True))
@@ -40,75 +31,17 @@ def drawn(count=12, seed=3):
     return sentences, tags
 
 
-def tables(labels, lengths, seed):
-    random = np.random.default_rng(seed)
-    return random.normal(size=(sum(lengths), labels)), 2 * random.normal(size=(labels, labels))
-
-
-POSITIONS = [
-    {"word": "dog", "size": 3, "upper": True, "lower": False, "weight": 0.5},
-    {"near": ["a", "b"], "deep": {"x": 1.5, "y": "z"}},
-    {},
-]
-
-
-@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize(
+    "position",
+    [
+        {"word": "dog", "size": 3, "upper": True, "lower": False, "weight": 0.5},
+        {"near": ["a", "b"], "deep": {"x": 1.5, "y": "z"}},
+        {},
+    ],
+)
 def test_features_are_those_of_crfsuite(position):
     pycrfsuite = pytest.importorskip("pycrfsuite")
     assert [dict(feature_items(position))] == pycrfsuite.ItemSequence([position]).items()
-
-
-def test_names_and_matrices_of_features():
-    sentences = [[["a", "b"], ["b"]], [["b", "c", "c"]]]
-    assert feature_names(sentences) == ["a", "b", "c"]
-    assert feature_names(sentences, least=2) == ["b"]
-    matrix = feature_matrix(sentences, ["c", "b"])
-    assert matrix.toarray().tolist() == [[0, 1], [0, 1], [2, 1]]
-    assert feature_matrix([], ["c"]).shape == (0, 1)
-
-
-@pytest.mark.parametrize("position", ["word", 3, {"a": None}, {"a": float("nan")}])
-def test_what_is_no_feature_is_told(position):
-    with pytest.raises(InputError, match="features"):
-        list(feature_items(position))
-
-
-@given(
-    st.integers(1, 3),
-    st.lists(st.integers(0, 4), min_size=1, max_size=4),
-    st.integers(0, 2**32 - 1),
-)
-@settings(max_examples=30)
-def test_likelihood_marginals_and_best_labels_equal_enumeration(labels, lengths, seed):
-    unary, pairwise = tables(labels, lengths, seed)
-    where, best = Lengths(lengths), []
-    total, single, double = 0.0, np.zeros(unary.shape), np.zeros(pairwise.shape)
-    for begin, rows in zip(where.begins, where.split(unary), strict=False):
-        chances = brute_force.potentials(rows, pairwise, range(labels), len(rows))
-        best.append(max(chances, key=chances.get))
-        score = sum(rows[i, label] for i, label in enumerate(best[-1]))
-        score += sum(pairwise[a, b] for a, b in itertools.pairwise(best[-1]))
-        total += score - np.log(chances[best[-1]])
-        for y, p in chances.items():
-            for i, label in enumerate(y):
-                single[begin + i, label] += p
-            for a, b in itertools.pairwise(y):
-                double[a, b] += p
-    found = chain_marginals(unary, pairwise, where)
-    assert found[0] == pytest.approx(total, rel=1e-10, abs=1e-10)
-    assert found[1] == pytest.approx(single, abs=1e-12)
-    assert found[2] == pytest.approx(double, abs=1e-12)
-    assert [tuple(y) for y in where.split(tagger.most_probable(unary, pairwise, where))] == best
-
-
-def test_scores_far_apart():
-    """One sequence has all the mass, and the sums of its scores are great."""
-    unary = np.array([[900.0, 0.0], [0.0, 900.0]])
-    pairwise = np.array([[-5.0, 200.0], [0.0, 0.0]])
-    found = chain_marginals(unary, pairwise, Lengths([2]))
-    assert found[0] == pytest.approx(2000.0, rel=1e-15)
-    assert found[1] == pytest.approx(np.eye(2), abs=1e-80)
-    assert found[2] == pytest.approx(np.array([[0, 1], [0, 0]]), abs=1e-80)
 
 
 def test_likelihood_training_is_that_of_crfsuite():
@@ -130,24 +63,65 @@ def test_likelihood_training_is_that_of_crfsuite():
         for a, b in zip(one, other, strict=True):
             assert b == pytest.approx(a, abs=1e-3)
     assert made.predict_most_probable(sentences) == [list(one) for one in known.predict(sentences)]
+    chances = [m.probability(y) for m, y in zip(made.models(sentences), tags, strict=True)]
+    assert made.log_likelihood_ == pytest.approx(np.log(chances).sum(), rel=1e-9)
+
+
+def test_rare_features_are_left_out():
+    sentences, tags = [[["a", "b"], ["b"]], [["b", "c", "c"]]], [["A", "B"], ["A"]]
+    quick = {"likelihood_iterations": 1, "utility_iterations": 0}
+    for least, names in ((1, ["a", "b", "c"]), (2, ["b"])):
+        made = MaxExpectedUtilityTagger("hamming", min_freq=least, **quick).fit(sentences, tags)
+        assert made.feature_names_ == names
+
+
+def test_scores_far_apart():
+    """One sequence has all the mass, and the sums of its scores are great."""
+    made = MaxExpectedUtilityTagger("hamming", likelihood_iterations=1, utility_iterations=0)
+    made.fit([[["x"], ["y"]]], [["A", "B"]])
+    made.state_weights_ = np.array([[900.0, 0.0], [0.0, 900.0]])
+    made.transition_weights_ = np.array([[-5.0, 200.0], [0.0, 0.0]])
+    [[first, second]] = made.predict_marginals([[["x"], ["y"]]])
+    assert [first["A"], second["B"]] == pytest.approx([1.0, 1.0], abs=1e-15)
+    assert [first["B"], second["A"]] == pytest.approx([0.0, 0.0], abs=1e-80)
+    made.transition_weights_[0] = -1e4, -1e4  # so that no A is followed by anything
+    assert made.predict_most_probable([[["x"], ["y"]]]) == [["B", "B"]]
+
+
+@pytest.mark.parametrize("name", ["chunk_fscore", "hamming"])
+def test_training_ends_where_no_step_gains(name):
+    """The objective by lists of all tags: the mean value, and the way from the likely weights."""
+    x = [[{"a": 1.0}, {"b": 2.0}], [{"b": 1.0}, {"a": 1.0}, {"b": -1.0}]]
+    y = [["B-X", "O"], ["O", "B-X", "I-X"]]
+    made = MaxExpectedUtilityTagger(name, utility_iterations=200, utility_c2=0.05).fit(x, y)
+    likely = clone(made).set_params(utility_iterations=0).fit(x, y)
+    loss = fsmeu.load(name, labels=["B-X", "I-X", "O"])
+
+    def value(one):
+        return np.mean([
+            sum(m.probability(z) * loss(z, tags) for z in itertools.product(m.labels, repeat=m.n))
+            for m, tags in zip(one.models(x), y, strict=True)
+        ])  # fmt: skip
+
+    def objective():
+        way = ((made.state_weights_ - likely.state_weights_) ** 2).sum()
+        way += ((made.transition_weights_ - likely.transition_weights_) ** 2).sum()
+        return len(x) * (1 if name == "chunk_fscore" else -1) * value(made) - 0.05 * way
+
+    assert made.expected_values_ == pytest.approx([value(likely), value(made)], rel=1e-9)
+    for weights in (made.state_weights_, made.transition_weights_):
+        for place in np.ndindex(weights.shape):
+            end, kept, sides = objective(), weights[place], []
+            for step in (1e-3, -1e-3):
+                weights[place] = kept + step
+                sides.append(objective())
+            weights[place] = kept
+            assert sides[0] == pytest.approx(sides[1], abs=1e-7)
+            assert max(sides) < end
+    assert likely.expected_values_ == []
 
 
 QUICK = {"likelihood_iterations": 20, "utility_iterations": 8, "utility_c2": 0.01}
-
-
-@pytest.mark.parametrize(("name", "gain"), [("chunk_fscore", 0.02), ("hamming", -0.01)])
-def test_training_improves_the_expected_value(name, gain):
-    sentences, tags = drawn()
-    made = MaxExpectedUtilityTagger(name, **QUICK).fit(sentences, tags)
-    likely = clone(made).set_params(utility_iterations=0).fit(sentences, tags)
-    loss = fsmeu.load(name, labels=made.classes_.tolist())
-    before, after = (
-        fsmeu.expect_many(loss.swapped, tags, one.models(sentences)).values.mean()
-        for one in (likely, made)
-    )
-    assert made.expected_values_ == pytest.approx([before, after], rel=1e-9)
-    assert (after - before) / gain > 1
-    assert likely.expected_values_ == []
 
 
 def test_a_warm_start_goes_on_where_training_ended():
@@ -187,8 +161,76 @@ def test_decisions_are_those_of_decode():
     expected = [list(fsmeu.decode(loss, model).labels) for model in made.models(sentences)]
     assert made.predict(sentences) == expected
     assert made.predict_single(sentences[0]) == expected[0]
-    flat = [a == b for x, y in zip(expected, tags, strict=True) for a, b in zip(x, y, strict=True)]
-    assert made.score(sentences, tags) == pytest.approx(np.mean(flat))
+    assert made.score(sentences, tags) == pytest.approx(
+        np.mean(np.concatenate(expected) == np.concatenate(tags))
+    )
     assert made.predict([]) == []
-    names = [[list(dict(feature_items(one))) for one in row] for row in sentences[:1]]
-    assert len(made.predict(names)[0]) == len(sentences[0])
+
+
+# -- models of sentences that a tagger has not seen ------------------------------------------------
+
+X, Y = drawn(count=14)
+
+
+class Frequencies:
+    """A tagger without parameters, of no family: how often each tag was seen, whatever the word."""
+
+    def __init__(self):
+        self.seen = None
+
+    def fit(self, _, tags):
+        assert self.seen is None, "a copy is fitted once"
+        flat = [tag for one in tags for tag in one]
+        self.labels = sorted(set(flat))
+        self.seen = [flat.count(label) / len(flat) for label in self.labels]
+        return self
+
+    def model(self, x):
+        return fsmeu.models.Independent([self.seen] * len(x), self.labels)
+
+
+def test_each_model_is_of_a_tagger_that_did_not_see_the_sentence():
+    """Any tagger will do, with a function that gives models."""
+    groups = [k % 4 for k in range(len(X))]
+    tagger = Frequencies()
+    found = cross_val_models(tagger, X, Y, model=Frequencies.model, cv=GroupKFold(4), groups=groups)
+    assert tagger.seen is None
+    for k, model in enumerate(found):
+        others = [tag for j, one in enumerate(Y) if groups[j] != groups[k] for tag in one]
+        wanted = [others.count(label) / len(others) for label in model.labels]
+        np.testing.assert_allclose(model.marginals()[0], wanted, rtol=1e-12)
+
+
+def test_crfsuite():
+    sklearn_crfsuite = pytest.importorskip("sklearn_crfsuite")
+    field = sklearn_crfsuite.CRF(c2=0.1, all_possible_transitions=True)
+    found = cross_val_models(field, X, Y, model=fsmeu.models.from_crfsuite, cv=2)
+    half = sklearn_crfsuite.CRF(c2=0.1, all_possible_transitions=True).fit(X[7:], Y[7:])
+    for one, model in zip(half.predict_marginals(X[:7]), found[:7], strict=True):
+        wanted = [[row.get(label, 0.0) for label in model.labels] for row in one]
+        np.testing.assert_allclose(model.marginals(), wanted, atol=2e-5)
+
+
+def test_the_temperature_out_of_fold():
+    """Weights of so few sentences are too sure."""
+    random = np.random.default_rng(5)
+    x = [[{"bias": 1.0, "at": float(v)} for v in random.normal(size=3)] for _ in range(12)]
+    y = [[str(int(t["at"] + random.normal() > 0)) for t in one] for one in x]
+    tagger = MaxExpectedUtilityTagger("hamming", c2=0.001, utility_iterations=0)
+    found = fsmeu.calibrate(cross_val_models(tagger, x, y, cv=4), y)
+    assert found.temperature > 1
+    assert found.log_likelihood > found.before
+    seen = fsmeu.calibrate(tagger.fit(x, y).models(x), y)
+    assert seen.temperature == pytest.approx(1, abs=0.1)
+
+
+def test_a_tag_that_one_fold_did_not_see_has_probability_zero():
+    tags = [*Y[:-1], ["B-XP", *Y[-1][1:]]]
+    models = cross_val_models(Frequencies(), X, tags, model=Frequencies.model, cv=7)
+    assert {frozenset(model.labels) for model in models} == {frozenset({"B-XP", *TAGS})}
+    assert models[-1].marginals()[0][models[-1].labels.index("B-XP")] == 0.0
+    with pytest.raises(InputError, match=r"references\[13\]: must have positive probability"):
+        fsmeu.calibrate(models, tags)
+    found = fsmeu.calibrate(models, tags, skip_impossible=True)
+    assert found.skipped == 1
+    assert found.temperature == fsmeu.calibrate(models[:-1], tags[:-1]).temperature

@@ -19,7 +19,6 @@ OTHERS = [
     ("1 / hyp or 0 when hyp == 0", 0),
     ("1 / (hyp + 1) + 1 / (hyp + 2)", 0),
     ("1 / (5 - hyp)", 0),
-    ("hyp^2", 0),
     (SQUARE, 0),
     ("if hyp > 2 then 1 else 0", 0),
     ("0.3 * hyp / (3e-20 * hyp + 0.3 * n)", 0),

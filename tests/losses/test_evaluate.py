@@ -1,7 +1,8 @@
-"""The value of one pair, of many and of a corpus, against a second reading of the file."""
+"""Values of one pair, of many, of a corpus; further outputs of a file; a name in a loss's place."""
 
 import random
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from seqeval.metrics import f1_score as chunk_f1
 from sklearn.metrics import accuracy_score, fbeta_score, jaccard_score, matthews_corrcoef
 
 import fsmeu
-from fsmeu.errors import FsmeuError, InputError, LossFileError
+from fsmeu.errors import LossFileError
+from fsmeu.models import Markov
 from tests.strategies import losses
 from tests.support.python_losses import Mistakes
 
@@ -23,35 +25,32 @@ def test_many_pairs_have_the_values_of_each(seed, case):
     rng, loss = random.Random(seed), case.load()
     zs = [rng.choices(case.labels, k=rng.choice((0, 1, 2, 5))) for _ in range(110)]
     ys = [rng.choices(case.labels, k=len(z)) for z in zs]
-    try:
-        each = [loss(z, y) for z, y in zip(zs, ys, strict=True)]
-    except LossFileError:
-        with pytest.raises(LossFileError):
-            fsmeu.evaluate_many(loss, zs, ys)
-    else:
-        assert fsmeu.evaluate_many(loss, zs, ys).tolist() == each
-        assert fsmeu.evaluate_many(loss, zs[:9], ys[:9]).tolist() == each[:9]
+    for some in (slice(None), slice(9)):  # many and few
+        pairs = zs[some], ys[some]
+        try:
+            each = [loss(z, y) for z, y in zip(*pairs, strict=True)]
+        except LossFileError:
+            for one, two in ((loss, pairs), (loss.swapped, pairs[::-1])):
+                with pytest.raises(LossFileError):
+                    fsmeu.evaluate_many(one, *two)
+        else:
+            assert fsmeu.evaluate_many(loss, *pairs).tolist() == each
+            assert fsmeu.evaluate_many(loss.swapped, *pairs[::-1]).tolist() == each
 
 
-def test_a_fault_among_many_is_told_with_its_own_length():
-    loss = fsmeu.loads("loss f labels 0 1 count c by 1 / (2 - z * i) value c")
-    zs = ["0000"] * 200 + ["01"]
-    with pytest.raises(LossFileError, match=r"division by zero when .*i=2 n=2"):
-        fsmeu.evaluate_many(loss, zs, zs)
-    assert fsmeu.evaluate_many(loss, zs[:-1], zs[:-1]).tolist() == [2.0] * 200
+class Misses(Mistakes):
+    """How many positions of y are missed."""
+
+    def step(self, state, z, y):
+        return state + (z == 0 and y == 1)
 
 
-def test_many_pairs_of_a_python_loss():
+def test_a_python_loss():
     loss = fsmeu.function_loss(Mistakes(), "ab")
     assert fsmeu.evaluate_many(loss, ["ab", "", "bba"], ["bb", "", "abb"]).tolist() == [1, 0, 2]
-
-
-def test_many_pairs_over_open_labels():
-    """Labels are read from all sentences together."""
-    zs, ys = [["B-A", "I-A"], ["O"]], [["B-A", "O"], ["B-C"]]
-    values = fsmeu.evaluate_many(fsmeu.load("chunk_fscore"), zs, ys)
-    assert values.tolist() == [0.0, 0.0]
-    assert fsmeu.evaluate_many(fsmeu.load("chunk_fscore"), [], []).tolist() == []
+    misses = fsmeu.function_loss(Misses())
+    assert [one([0, 1, 0], [1, 1, 0]) for one in (misses, misses.swapped)] == [1, 0]
+    assert fsmeu.expect(misses.swapped, [1, 1], [0.25, 0.5]).value == 1.25
 
 
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
@@ -67,38 +66,33 @@ def joined(sequences):
     return list(chain.from_iterable(sequences))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_labels_as_scikit_learn_counts_them(seed):
-    """Over the concatenation, which is the same for losses of single positions."""
+@pytest.mark.parametrize("seed", range(3))
+def test_corpora_as_scikit_learn_and_seqeval_count_them(seed):
+    """Single positions over the concatenation; chunks end with their sentence.
+
+    The concatenation would join I-NP to the B-NP before.
+    """
     zs, ys = corpus(seed, [0, 1])
     z, y = joined(zs), joined(ys)
-    for beta in (0.5, 1, 2):
-        ours = fsmeu.evaluate_corpus(fsmeu.load("fscore", beta=beta), zs, ys)
-        assert ours == pytest.approx(fbeta_score(y, z, beta=beta), rel=1e-12)
-    for name, theirs in (
+    for loss, theirs in (
+        (fsmeu.load("fscore", beta=2), fbeta_score(y, z, beta=2)),
         ("jaccard", jaccard_score(y, z)),
-        ("accuracy", accuracy_score(y, z)),
         ("hamming", 1 - accuracy_score(y, z)),
         ("mcc", matthews_corrcoef(y, z)),
     ):
-        assert fsmeu.evaluate_corpus(fsmeu.load(name), zs, ys) == pytest.approx(theirs, rel=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_chunks_as_seqeval_counts_them(seed):
-    """Chunks end with their sentence: the concatenation would join I-NP to the B-NP before."""
+        assert fsmeu.evaluate_corpus(loss, zs, ys) == pytest.approx(theirs, rel=1e-12)
     zs, ys = corpus(seed, TAGS)
-    loss = fsmeu.load("chunk_fscore")
-    ours = fsmeu.evaluate_corpus(loss, zs, ys)
+    ours = fsmeu.evaluate_corpus("chunk_fscore", zs, ys)
     assert ours == pytest.approx(chunk_f1(ys, zs), rel=1e-12)
     assert ours == fsmeu.evaluate_corpus(fsmeu.load("chunk_fscore", labels=TAGS), zs, ys)
-    assert ours != fsmeu.evaluate(loss, joined(zs), joined(ys))
+    assert ours != fsmeu.evaluate("chunk_fscore", joined(zs), joined(ys))
 
 
-def test_counts_by_hand():
+def test_corpora_by_hand():
     """tp = 1 + 0 + 1, hyp = 2 + 1 + 1, ref = 1 + 1 + 2; registers other than counts start anew."""
     f1 = fsmeu.load("fscore")
     assert fsmeu.evaluate_corpus(f1, ["110", "1", "10"], ["100", "0", "11"]) == 2 * 2 / (4 + 3)
+    assert fsmeu.evaluate_corpus(f1, [], []) == 1.0
     runs = fsmeu.loads(
         "loss runs\nlabels 0 1\nage a since z == 1 up to 9\ncount c by i + n + (a < 2)\n"
         "value c / n or 7 when n == 0\n"
@@ -107,58 +101,102 @@ def test_counts_by_hand():
     assert fsmeu.evaluate_corpus(runs, ["10", "0"], ["00", "0"]) == (3 + 4 + 2 + 2) / 3
 
 
-def test_no_sentences():
-    assert fsmeu.evaluate_corpus(fsmeu.load("fscore"), [], []) == 1.0
-    assert fsmeu.evaluate_corpus(fsmeu.load("fscore", empty=0), [""], [""]) == 0.0
+# -- further outputs of a file ---------------------------------------------------------------------
 
-
-@pytest.mark.parametrize(
-    ("line", "name"),
-    [
-        ("state a b arc a -> b arc b -> b value at b", "state"),
-        ("flag r when z == y value r", "r"),
-        ("age r since z == y up to 3 value r", "r"),
-    ],
+CHAIN = Markov([0.3, 0.7], [[0.8, 0.2], [0.4, 0.6]], n=4)
+BODY = """labels 0 1
+count tp when z == 1 and y == 1
+count hyp when z == 1
+count ref when y == 1
+age ay since y == 1 up to 2
+flag missed when z == 0 and y == 1
+memory m of y last 2
+"""
+VALUES = (
+    "tp / (hyp + ref) or 1 when hyp + ref == 0",
+    "tp - 2 * ref + hyp * tp",
+    "if missed then tp else -ay",
+    "3 * tp + ref",
+    "if m[0] == 1 then 2 else tp",
+    "n",
 )
-def test_values_of_other_registers_are_refused(line, name):
-    with pytest.raises(InputError, match=f"looks at {name}"):
-        fsmeu.evaluate_corpus(fsmeu.loads(f"loss l labels 0 1 {line}"), ["01"], ["01"])
 
 
-@pytest.mark.parametrize("ask", [fsmeu.evaluate_many, fsmeu.evaluate_corpus])
-@pytest.mark.parametrize(
-    ("zs", "ys"),
-    [(["01"], []), (["01"], ["0"]), (["02"], ["01"]), (5, ["01"]), ([5], ["0"]), ({"01"}, ["01"])],
-)
-def test_bad_input(ask, zs, ys):
-    with pytest.raises(FsmeuError, match=ask.__name__):
-        ask(fsmeu.load("fscore"), zs, ys)
+def with_outputs(value, *outputs):
+    lines = [f"output o{k} = {output}" for k, output in enumerate(outputs)]
+    return fsmeu.loads("\n".join(["utility f", BODY, f"value {value}", *lines]))
 
 
-@given(losses(), st.integers(0, 2**32 - 1))
-def test_the_value_of_a_pair_is_that_of_the_pair_exchanged(case, seed):
-    loss = case.load()
-    random, size = np.random.default_rng(seed), len(loss.alphabet)
-    n = int(random.integers(0, 5))
-    z, y = random.integers(0, size, (2, 6, n))
-    assert loss.swapped.swapped.spec.registers == loss.spec.registers
-    try:
-        expected = loss.pair_values(z, y)
-    except fsmeu.FsmeuError:
-        with pytest.raises(fsmeu.FsmeuError):
-            loss.swapped.pair_values(y, z)
-    else:
-        assert np.array_equal(loss.swapped.pair_values(y, z), expected)
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("engine", ["auto", "openfst"])
+@pytest.mark.thirds
+def test_outputs_are_values(value, engine):
+    """For a given z, for a distribution on z's tape, in both engines, and for single pairs."""
+    file, alone = with_outputs(value, *VALUES), [with_outputs(output) for output in VALUES]
+    reference = [0.3, 0.8, 0.5, 1.0]
+    for hypothesis in ("0110", CHAIN):
+        result = fsmeu.expect(file, hypothesis, reference, engine=engine)
+        truth = [fsmeu.expect(one, hypothesis, reference).value for one in alone]
+        assert list(result.outputs.values()) == pytest.approx(truth, rel=1e-12, abs=1e-12)
+        assert result.value == pytest.approx(truth[VALUES.index(value)], rel=1e-12, abs=1e-12)
+    pair = fsmeu.evaluate_outputs(file, "0110", "0101")
+    assert list(pair.values()) == [one("0110", "0101") for one in alone]
 
 
-def test_a_python_loss_exchanged():
-    python = fsmeu.function_loss(Misses())
-    assert [one([0, 1, 0], [1, 1, 0]) for one in (python, python.swapped)] == [1, 0]
-    assert fsmeu.expect(python.swapped, [1, 1], [0.25, 0.5]).value == 1.25
+def test_registers_of_outputs_alone_do_not_burden_the_value():
+    """What only an output reads is no part of the states of the value."""
+    without_age = "".join(line for line in BODY.splitlines(True) if not line.startswith("age"))
+    plain = fsmeu.loads(f"utility f\n{without_age}value tp")
+    assert with_outputs("tp", "ay").compile(3).states == plain.compile(3).states
 
 
-class Misses(Mistakes):
-    """How many positions of y are missed."""
+@pytest.mark.parametrize("beside", ["output o = a", "require a <= n"])
+@pytest.mark.parametrize("shared", ["memory m of {} last 1", "age m since {} == 1 up to 2"])
+def test_what_an_output_and_a_count_that_nobody_reads_share(beside, shared):
+    """The file means what it means without that count."""
+    tape = "z" if beside.startswith("require") else "y"
+    reads = "old m[0]" if shared.startswith("memory") else "old m"
+    unread = f"count b when y == {reads} and z == 1"
+    lines = [shared.format(tape), f"count a when z == {reads}", "count c when z != y"]
+    files = ["\n".join([*lines[:2], *more, lines[2]]) for more in ([], [unread])]
+    short, full = (fsmeu.loads(f"loss f labels 0 1\n{file}\nvalue c\n{beside}") for file in files)
+    for z in ("0110", "1000"):
+        found, known = (fsmeu.expect(loss, z, CHAIN) for loss in (full, short))
+        assert full(z, "0100") == short(z, "0100") == sum(map(str.__ne__, z, "0100"))
+        assert found.value == pytest.approx(known.value, rel=1e-12)
+        assert found.outputs == pytest.approx(known.outputs, rel=1e-12)
 
-    def step(self, state, z, y):
-        return state + (z == 0 and y == 1)
+
+# -- a name or path in the place of a loss ---------------------------------------------------------
+
+P, Z, Y = [0.9, 0.5, 0.3], [1, 1, 0], [1, 0, 0]
+TAKING = {
+    "evaluate": lambda loss: fsmeu.evaluate(loss, Z, Y),
+    "expect": lambda loss: fsmeu.expect(loss, Z, P).value,
+    "expect_many": lambda loss: fsmeu.expect_many(loss, [Z, Y], [P, P]).values.tolist(),
+    "value_and_gradient": lambda loss: fsmeu.value_and_gradient(loss, Z, P)[0],
+    "compile_summed": lambda loss: fsmeu.compile_summed(loss, 3).states,
+    "decode": lambda loss: fsmeu.decode(loss, P).value,
+    "check": lambda loss: str(fsmeu.check(loss, n=2).growth),
+    "CostOracle": lambda loss: fsmeu.searn.CostOracle(loss, Y).costs([1]).tolist(),
+}
+
+
+@pytest.mark.parametrize("ask", TAKING.values(), ids=TAKING)
+def test_a_name_or_path_is_the_loss_itself(ask, tmp_path):
+    file = tmp_path / "fscore.loss"
+    file.write_text(fsmeu.load("fscore").spec.source)
+    expected = ask(fsmeu.load("fscore"))
+    for named in ("fscore", str(file), Path(file)):
+        assert ask(named) == expected
+    with pytest.raises(fsmeu.InputError, match="Did you mean 'fscore'"):
+        ask("fsocre")
+    with pytest.raises(fsmeu.FsmeuError):
+        ask(3)
+
+
+def test_a_file_that_has_changed_is_read_anew(tmp_path):
+    file = tmp_path / "mine.loss"
+    for number in (1, 2):
+        file.write_text(f"loss mine labels 0 1 value {number}")
+        assert fsmeu.evaluate(file, "0", "1") == number

@@ -21,7 +21,6 @@ def least(name, count):
 
 REFUSED = {
     "ten megabytes of comment": "loss f value 1 #" + "x" * 10_000_000,
-    "ten megabytes of brackets": "loss f value " + "(" * 10_000_000,
     "ten megabytes of blanks": " " * 10_000_000 + "loss f value 1",
     "deep brackets": "loss f value " + "(" * 20_000 + "1" + ")" * 20_000,
     "deep minus": "loss f value " + "-" * 7_000 + "1",
@@ -34,34 +33,25 @@ REFUSED = {
     "long and": "loss f count c when " + "z == 1 and " * 1_500 + "z == 1 value c",
     "let bomb": "loss f let a0 = n " + chain("let a{k} = a{before} + a{before}", 60) + " value a59",
     "let ladder": f"loss f let a0 = n {chain('let a{k} = -(-(-(a{before})))', 400)} value a399",
-    "wide lets": f"loss f let a = {'n+' * 99}n let b = {(least('a', 90) + '+') * 39}n value b",
     "wide value": f"loss f let a = {least(least('n', 90), 40)} "
     + " ".join(f"count c{k} by {least('a', 60)}" for k in range(40))
     + " value 1",
-    "huge domain": "loss f register r in 0..1000000000 start 0 next r value r",
-    "huge negative domain": "loss f register r in -1e300..1e300 start 0 next r value r",
+    "huge domain": "loss f register r in -1e300..1e300 start 0 next r value r",
     "exponent tower in a bound": "loss f register r in 0..9^9^9^9^9 start 0 next r value r",
-    "factor tower in a bound": "loss f register r in 0..1e200*1e200 start 0 next r value r",
     "long age": "loss f age a since z == 1 up to 1e12 value a",
     "long memory": "loss f memory m of z last 1000000000 value 1",
-    "wide memory": "loss f memory m of z in 0..1e9 last 1 value 1",
     "deep wide memory": "loss f memory m of z in 0..4000 last 60 value 1",
     "python": "import os\nos.system('touch {mark}')",
     "python value": "loss f value __import__('os').system('touch {mark}')",
     "python call": 'loss f value open("{mark}")',
     "python attribute": "loss f value ().__class__.__bases__",
-    "python lambda": "loss f value (lambda: 1)()",
-    "python format": "loss f value n.__class__",
-    "unclosed quote": 'loss f "text\nvalue 1',
     "unclosed label": 'loss f labels "a b\nvalue 1',
-    "nothing": "",
-    "blank": "\n\n \t\n",
+    "nothing": "\n\n \t\n",
     "null bytes": "loss f\x00 value 1",
     "only null bytes": "\x00" * 60_000,
-    "escape codes": "\x1b]0;pwned\x07loss f value 1",
+    "escape codes": "\x1b]0;pwned\x07loss f value \x1b[31m 1",
     "right to left": "loss f \u202e value 1",
     "surrogate": "loss f \udcff value 1",
-    "fullwidth letters": "ｌｏｓｓ f value 1",
     "letter digits": "loss f value ²",
     "many labels and no value": "loss f labels " + " ".join(f"a{k}" for k in range(7_900)),
     "many registers": "loss f " + " ".join(f"count c{k}" for k in range(2_000)) + " value c0",
@@ -80,20 +70,17 @@ def test_refused_soon_and_not_run(name, tmp_path):
     assert time.process_time() - began < PATIENCE
     assert not mark.exists()
     assert len(str(caught.value)) < 2_000
+    assert "\x1b" not in str(caught.value)
 
 
 BYTES = {
-    "not text": bytes(range(256)) * 100,
     "cut character": "loss f value é".encode()[:-1],
     "utf-16": "loss f value 1".encode("utf-16"),
     "gzip": b"\x1f\x8b\x08\x00" + bytes(200),
-    "elf": b"\x7fELF" + bytes(range(200)),
 }
 
 
-@pytest.mark.parametrize(
-    "name", [*BYTES, "/dev/zero", "/dev/urandom", "/dev/stdin", "/", "/proc/self/mem"]
-)
+@pytest.mark.parametrize("name", [*BYTES, "/dev/zero", "/dev/urandom", "/dev/stdin", "/"])
 def test_what_is_no_text_is_refused(name, tmp_path):
     file = tmp_path / name
     if name in BYTES:

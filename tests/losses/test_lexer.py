@@ -1,21 +1,16 @@
-"""Pygments colours loss files as the reader reads them."""
+"""Pygments colours loss files as they are meant."""
 
 from pathlib import Path
 
-import pytest
-from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, Whitespace
 from rich.console import Console
 
 import fsmeu
 from fsmeu.drawing.source import source_text
-from fsmeu.losses.language.expressions import Expressions
 from fsmeu.losses.language.lexer import LossLexer
-from fsmeu.losses.language.read import read
-from fsmeu.losses.loss import grammar_folder
 from tests.support.html import Page
 
 ROOT = Path(__file__).parents[2]
-GRAMMARS = sorted(grammar_folder().glob("*.loss"))
 MANY = """loss many(k: int = 1, cost: table, w: real = 2) # words: count by age
 labels "a b" -1 c:d # reference
 state  here there
@@ -25,14 +20,6 @@ count  bad by cost[z, y] * 1.5e-3
 value  min(bad, inf) / (if at here then n else 2^k) or 0 when n == 0
 range  0 .. inf
 """
-KINDS = {
-    "word": (Keyword, Operator.Word),
-    "name": (Name, Keyword.Type),
-    "number": (Number,),
-    "text": (String,),
-    "sign": (Operator, Punctuation),
-    "other": (String.Symbol,),  # labels without quotes, and sequences of them
-}
 
 
 def pieces(text):
@@ -41,36 +28,18 @@ def pieces(text):
     return [(kind, piece) for kind, piece in found if kind not in (Whitespace, Comment.Single)]
 
 
-@pytest.fixture
-def passed(monkeypatch):
-    """The tokens that the reader has passed over."""
-    tokens, advance = [], Expressions.advance
-
-    def record(self, token=None):
-        tokens.append(advance(self, token))
-        return tokens[-1]
-
-    monkeypatch.setattr(Expressions, "advance", record)
-    return tokens
-
-
-@pytest.mark.parametrize("source", [*(path.read_text("utf-8") for path in GRAMMARS), MANY],
-                         ids=[*(path.stem for path in GRAMMARS), "many"])  # fmt: skip
-def test_tokens_are_those_of_the_reader(passed, source):
-    read(source, "test")
-    found = pieces(source)
-    assert [text for _, text in found] == [token.text for token in passed]
-    for (kind, text), token in zip(found, passed, strict=True):
-        assert any(kind in allowed for allowed in KINDS[token.kind]), (kind, text, token.kind)
-
-
-def test_kinds_of_names():
+def test_kinds_of_tokens():
     """Functions, names that every file has and types are set apart from the names of a file."""
     of = {text: kind for kind, text in pieces(MANY)}
     assert of["min"] == Name.Builtin
     assert {of[name] for name in ("z", "y", "n", "inf")} == {Name.Builtin.Pseudo}
     assert {of[name] for name in ("int", "real", "table")} == {Keyword.Type}
     assert {of[name] for name in ("many", "here", "cost", "k")} == {Name}
+    assert {of[word] for word in ("and", "or", "not")} == {Operator.Word}
+    assert of["1.5e-3"] in Number
+    assert of['"a b"'] in String
+    assert of["c:d"] == of["-1"] == String.Symbol  # labels without quotes
+    assert {"words", "age", "reference"}.isdisjoint(of)
 
 
 def test_the_lexer_is_found_by_its_name():
@@ -84,12 +53,11 @@ def test_the_lexer_is_found_by_its_name():
 
 def test_terminals_and_cards_show_the_file():
     """With nothing but colours added, and words in bold."""
-    source = (grammar_folder() / "pk.loss").read_text("utf-8")
     console = Console(width=300, force_terminal=True, color_system="standard", legacy_windows=False)
     with console.capture() as shown:
-        console.print(source_text(source))
-    assert source_text(source).plain == source.rstrip("\n")
-    assert "\x1b[1mage\x1b[0m" in shown.get()
+        console.print(source_text(MANY))
+    assert source_text(MANY).plain == MANY.rstrip("\n")
+    assert "\x1b[1mstate\x1b[0m" in shown.get()
     card = Page(fsmeu.loads(MANY, cost=1)._repr_html_())
     assert card.texts("pre") == [MANY.strip("\n")]
     bold = set(card.texts("span", style="font-weight: bold"))

@@ -1,27 +1,20 @@
 """The same answers from several processes: of this machine, and of a Dask cluster."""
 
 import gc
-import json
 import operator
 import os
 import signal
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import fsmeu
-from fsmeu.cli.main import app
-from fsmeu.errors import FsmeuError, InputError
-from fsmeu.models import Bernoulli
-from fsmeu.parallel import TASKS_PER_JOB, WorkerError, in_shares, workers
+from fsmeu.errors import InputError
+from fsmeu.parallel import WorkerError, workers
 from tests.label_models import plain_model
 from tests.support.python_losses import Mistakes
-from tests.support.values import near
 
 F1 = fsmeu.load("fscore")
 
@@ -37,38 +30,18 @@ def stop(shared, task):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.nightly
-def test_two_processes_decide_and_expect():
-    """Models, vectors and losses written in Python travel; order and progress are kept."""
-    models = [*some_models(40), [0.5, 0.75], Bernoulli([0.125])]
-    told, told_of = [], operator.attrgetter("labels", "method", "exact")
-    alone = fsmeu.decode_many(F1, models)
-    found = fsmeu.decode_many(F1, models, jobs=2, progress=lambda done, note: told.append(done))
-    assert list(map(told_of, found)) == list(map(told_of, alone))
-    assert told == sorted(told)
-    assert told[-1] == 1
-    values = fsmeu.expect_many(F1, [d.labels for d in alone], models, jobs=2).values
-    for some in (values, [d.value for d in found]):
-        np.testing.assert_allclose(some, [d.value for d in alone], rtol=1e-12)
+def test_two_processes_expect():
+    """A loss written in Python travels, with vectors that are answered in their order."""
     python = fsmeu.function_loss(Mistakes(), labels=[0, 1])
-    vectors = [[0.75, k / 64] if k % 3 else [k / 64] for k in range(64)]
+    vectors = [[0.75, k / 16] if k % 3 else [k / 16] for k in range(16)]
     zs = [[0, 1][-len(p) :] for p in vectors]  # the last is 1, wrong with probability 1 - p
     wanted = [1 - p[-1] + sum(p[:-1]) for p in vectors]
-    np.testing.assert_allclose(
-        fsmeu.expect_many(python, zs, vectors, jobs=2).values, wanted, rtol=1e-12
-    )
-    assert fsmeu.decode_many(F1, [], jobs=2) == []
+    found = fsmeu.expect_many(python, zs, vectors, jobs=2)
+    np.testing.assert_allclose(found.values, wanted, rtol=1e-12)
+    assert found.kept.tolist() == [1.0] * 16
 
 
-def test_threads_ask_one_loss():
-    """More lengths than a loss has caches for; threads take turns as often as they can."""
-    models, before = [[0.25] * (k % 90) for k in range(400)], sys.getswitchinterval()
-    with ThreadPoolExecutor(4, initializer=sys.setswitchinterval, initargs=[1e-6]) as pool:
-        found = list(pool.map(partial(fsmeu.decode, fsmeu.load("hamming")), models))
-    sys.setswitchinterval(before)
-    assert [list(one.labels) for one in found] == [[0] * len(p) for p in models]
-
-
+@pytest.mark.nightly
 def test_a_process_that_ends_is_told():
     with (
         pytest.raises(WorkerError, match="a worker died, lacks memory, or lacks fsmeu"),
@@ -77,40 +50,7 @@ def test_a_process_that_ends_is_told():
         list(some.in_order(stop, b"", [b"", b""]))
 
 
-def test_shares_are_alike():
-    sizes = np.random.default_rng(1).integers(0, 60, 500).tolist()
-    shares = []
-
-    def negated(common, share):
-        shares.append(share)
-        return [-row for row in share]
-
-    for count in (500, 0):
-        with workers("t") as alone:
-            found = in_shares(alone, negated, None, range(count), sizes[:count])
-        assert found == [-row for row in range(count)]
-    assert len(shares) <= TASKS_PER_JOB + 1
-    sums = [sum(sizes[row] + 1 for row in share) for share in shares]
-    assert max(sums) <= (sum(sizes) + 500) / TASKS_PER_JOB + 60
-
-
-@pytest.mark.parametrize(
-    ("zs", "models", "jobs", "says"),
-    [
-        *(("0", [[0.5]], jobs, "jobs") for jobs in (0, -1, 1.5, "2", None, True, 10**6)),
-        ("00", [[0.5], [1.5]], 2, r"models\[1\]"),
-        ("02", [[0.5], [0.5]], 2, r"zs\[1\]"),
-    ],
-)
-def test_what_is_refused(zs, models, jobs, says):
-    with pytest.raises(FsmeuError, match=says):
-        fsmeu.expect_many(F1, list(zs), models, jobs=jobs)
-    if "zs" not in says:
-        with pytest.raises(FsmeuError, match=says):
-            fsmeu.decode_many(F1, models, jobs=jobs)
-
-
-# -- Dask -----------------------------------------------------------------------------------------
+# -- Dask ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -129,7 +69,7 @@ def test_schedulers_that_are_none(distributed, address, lowered):
 
 
 @pytest.mark.nightly
-def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
+def test_a_cluster_that_loses_a_worker(distributed):
     """One of two workers is killed while most is to do; the other does all that is asked."""
     models = some_models(60)
     alone = fsmeu.decode_many(F1, models)
@@ -140,10 +80,9 @@ def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
             time.sleep(0.005)
             return 0
 
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
+        distributed.LocalCluster(dashboard_address=":0", **options) as cluster,
         distributed.Client(cluster) as client,
     ):
 
@@ -163,15 +102,6 @@ def test_a_cluster_that_loses_a_worker(distributed, tmp_path):
         assert [d.value for d in slow] == pytest.approx(wanted, rel=1e-12)
         values = fsmeu.expect_many(F1, [d.labels for d in alone], models, scheduler=client).values
         np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
-        corpus = tmp_path / "c.jsonl"
-        corpus.write_text("".join(json.dumps(model.to_json()) + "\n" for model in models))
-        for out, who in (("alone", []), ("there", ["--jobs", address])):
-            command = ["decode", "fscore", "--corpus", corpus, "-o", tmp_path / out, *who]
-            ran = CliRunner().invoke(app, [str(word) for word in command])
-            assert ran.exit_code == 0, ran.stderr
-        files = [(tmp_path / out).read_text().splitlines() for out in ("there", "alone")]
-        there, alone = files
-        assert [*map(json.loads, there)] == [json.loads(one, parse_float=near) for one in alone]
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
@@ -180,6 +110,7 @@ def test_without_dask_the_extra_is_named(monkeypatch):
         fsmeu.decode_many(F1, [[0.5]], scheduler="tcp://127.0.0.1:8786")
 
 
+@pytest.mark.nightly
 def test_a_scheduler_that_goes_away(distributed, lowered):
     """It ends when the first results are there, and most is still to be sent."""
     lowered(SCHEDULER_SECONDS=2)
@@ -191,7 +122,6 @@ def test_a_scheduler_that_goes_away(distributed, lowered):
         results = some.in_order(operator.add, b"", [b"a"] * 100)
         assert next(results) == b"a"
         cluster.close()
-        with pytest.raises(
-            WorkerError, match=r"a worker died, lacks memory, or lacks fsmeu\. Got .*[Cc]onnect"
-        ):
+        lost = r"a worker died, lacks memory, or lacks fsmeu\. Got .*[Cc]onnect"
+        with pytest.raises(WorkerError, match=lost):
             list(results)

@@ -1,5 +1,7 @@
 """What tests of search-based prediction share: corpora, drawn models, a space, enumeration."""
 
+from itertools import product
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -83,29 +85,28 @@ class PlainTagging(BaseEstimator):
         return y[len(state[1])]
 
 
-def reachable(world, y, greater):
-    """The best value after every prefix, by listing; ``world`` is a ``World`` of a loss file."""
-    best, found = max if greater else min, {}
+def listed(world, ys):
+    """The value of every hypothesis, expected over {reference: probability}.
 
-    def visit(state, z):
-        if len(z) == len(y):
-            found[z] = world.value(state)
-        else:
-            after = [world.step(state, a, y[len(z)], len(z) + 1) for a in world.labels]
-            ahead = zip(world.labels, after, strict=True)
-            found[z] = best(visit(state, (*z, a)) for a, state in ahead)
-        return found[z]
-
-    visit(world.start(), ())
+    ``world`` is a ``World`` of a loss file: a second reading, in fractions.
+    """
+    found = {}
+    for z in product(world.labels, repeat=len(next(iter(ys)))):
+        found[z] = 0
+        for y, p in ys.items():
+            state = world.start()
+            for i, (a, b) in enumerate(zip(z, y, strict=True)):
+                state = world.step(state, a, b, i + 1)
+            found[z] += p * world.value(state)
     return found
 
 
-def optimal_tag(y, prefix):
-    """The optimal policy for chunks by hand (equation 18): the next tag of y, if it can stand."""
-    tag = y[len(prefix)]
-    kind, _, name = tag.partition("-")
-    goes_on = prefix and prefix[-1] in (f"B-{name}", f"I-{name}")
-    return tag if kind == "B" or (kind == "I" and goes_on) else "O"
+def best_ahead(every, prefix, following, kind):
+    """The best value after a prefix, and the cost of each label that may follow, by listing."""
+    best = max if kind == "utility" else min
+    heads = [(*prefix, label) for label in following]
+    ahead = [best(v for z, v in every.items() if z[: len(head)] == head) for head in heads]
+    return best(ahead), [abs(value - best(ahead)) for value in ahead]
 
 
 def well_formed(rng, types, n):

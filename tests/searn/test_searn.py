@@ -1,4 +1,4 @@
-"""The estimator: Figure 1 of the paper, its options, its files, and what it refuses."""
+"""The estimator: Figure 1 of the paper, its options, engines, and files."""
 
 from typing import ClassVar
 
@@ -9,8 +9,9 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 
 import fsmeu
-from fsmeu.corpora.score import are_chunk_tags
-from fsmeu.errors import FsmeuError, InputError
+from fsmeu.errors import InputError
+from fsmeu.expectation.expect import ENGINES
+from fsmeu.learning.saving import load, save
 from fsmeu.searn import Searn
 from fsmeu.searn.column_tagger import ColumnTagger
 from fsmeu.searn.learners.linear import Logistic
@@ -35,6 +36,17 @@ def sums():
     return running_sums(np.random.default_rng(0), 80)
 
 
+class Records(Logistic):
+    """A learner that keeps what it was asked and what it answered."""
+
+    seen: ClassVar[list] = []
+
+    def learn(self, given, seed):
+        found = super().learn(given, seed)
+        self.seen.append((given, seed, found))
+        return found
+
+
 def tagged(count, seed=0):
     """Sentences whose tags follow from their words."""
     rng = np.random.default_rng(seed)
@@ -49,9 +61,14 @@ def tagged(count, seed=0):
 def test_sums_are_learned(sums, learner):
     """Labels that only the label before makes clear; the loss counts positions, as score does."""
     X, y = sums
-    made = quick(fsmeu.loads(WRONG), learner=learner, beam=1, folds=2).fit(X, y)
+    told, made = [], quick(fsmeu.loads(WRONG), learner=learner, beam=1, folds=2, iterations=2)
+    made.fit(X, y, progress=lambda *news: told.append(news))
     assert made.score(X, y) > 0.98
     assert made.predict_single(X[0]) == made.predict(X)[0]
+    assert made.predict([]) == []
+    assert made.predict([[], X[0]]) == [[], made.predict_single(X[0])]
+    assert [done for done, _ in told] == [0.25, 0.5, 0.75, 1]
+    assert told[-1][1] == "iteration 2 of 2"
 
 
 PAIR = ("hamming", "chunk_fscore")
@@ -60,14 +77,15 @@ PAIR = ("hamming", "chunk_fscore")
 @pytest.mark.parametrize(
     ("space", "loss", "least"),
     [
+        (PlainTagging(sorted({tag for one in CHUNKS for tag in one})), None, 0.8),
         *(("word-at-a-time", loss, 0.95) for loss in PAIR),
         *(("chunk-at-a-time", loss, 0.95) for loss in PAIR),
         ("alternating", PAIR, 0.95),
-        (PlainTagging(sorted({tag for one in CHUNKS for tag in one})), None, 0.8),
     ],
 )
+@pytest.mark.thirds
 def test_spaces_are_learned(space, loss, least):
-    X, y = tagged(60)
+    X, y = tagged(40)
     if space == "alternating":
         y = [[(tag[0], tag) for tag in one] for one in y]
     made = Searn(loss, space=space, folds=2, iterations=2, bits=14, random_state=0, beam=3)
@@ -90,11 +108,10 @@ def test_a_beam_is_the_default_where_scores_are_log_probabilities(learner, size)
 
 def test_first_iteration_is_a_maximum_entropy_markov_model(sums):
     """Logistic regression on gold histories, with features that share no code with ours."""
-    X, y = sums
+    X, y = (part[:30] for part in sums)
     base = LogisticRegression(C=1.0, tol=1e-10, max_iter=2000)
-    made = Searn(
-        learner=Multiclass(base, weighted=False), iterations=1, folds=1, bits=22, random_state=0
-    ).fit(X, y)
+    learner = Multiclass(base, weighted=False)
+    made = Searn(learner=learner, iterations=1, folds=1, bits=22, random_state=0).fit(X, y)
 
     def described(x, labels, t):
         before = [None, None, *labels][t : t + 2][::-1]
@@ -107,7 +124,7 @@ def test_first_iteration_is_a_maximum_entropy_markov_model(sums):
     memm = clone(base).fit(rows, [y[k][t] for k, t in states])
     (model,) = made.models_
     search = made.space_.over(LeftToRight().read_inputs(X, 22, (), "test"))
-    for k in range(10):
+    for k in range(5):
         state = search.start(np.array([k]))
         for t in range(len(X[k])):
             found = np.exp(model.scores(search.rows(state)[0]))[0]
@@ -115,63 +132,6 @@ def test_first_iteration_is_a_maximum_entropy_markov_model(sums):
             # Both solvers stop at a slope of 1e-10, near the same point of a strictly convex loss.
             np.testing.assert_allclose(found, want, atol=1e-6)
             state = search.step(state, np.array([made.labels_.index(y[k][t])]))
-
-
-def test_importance_is_equal_where_every_mistake_costs_the_same(sums):
-    """With the number of wrong labels as loss, costs weigh all states alike: the same model."""
-    X, y = sums
-    count = fsmeu.loads(WRONG)
-    learners = (Logistic(importance=how, epochs=2) for how in ("cost", "equal"))
-    one, other = (quick(count, learner=a, iterations=1, folds=1).fit(X, y) for a in learners)
-    np.testing.assert_allclose(one.models_[0].weights, other.models_[0].weights, atol=1e-6)
-
-
-KINDS = {"a": 0.01, "b": 0.3, "c": 0.4, "d": 0.45}
-"""How often words of a kind have the label 1."""
-
-
-def missed_ones(count, seed):
-    """Sentences of 5 to 12 words of the kinds, equally often, with labels drawn for each word."""
-    rng = np.random.default_rng(seed)
-    kinds = [rng.choice([*KINDS], size=n) for n in rng.integers(5, 13, count)]
-    y = [[int(rng.random() < KINDS[kind]) for kind in one] for one in kinds]
-    return [[{"kind": kind} for kind in one] for one in kinds], y
-
-
-BY_COST = ("", "perceptron", "all-pairs", "one-against-all", "regression", LogisticRegression())
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("learner", BY_COST)  # the first is the default
-def test_a_missed_1_costs_20(learner):
-    """A false 1 costs 1, so that 1 is best where its probability is above 1/21, in b, c and d.
-
-    The least expected loss of a word is then (.01 * 20 + .7 + .6 + .55) / 4 = .51, of always 1
-    .71, of always 0, which is the more probable label everywhere, 5.8.
-    """
-    best = np.mean([min(20 * p, 1 - p) for p in KINDS.values()])
-    assert best == pytest.approx(0.5125)
-    loss = fsmeu.load("weighted_cost", c_fn=20)
-    train, test = missed_ones(200, 1), missed_ones(300, 2)
-
-    def lost(**given):
-        made = Searn(loss, bits=10, random_state=0, iterations=2, folds=2, **given).fit(*train)
-        return np.mean([loss(z, y) for z, y in zip(made.predict(test[0]), test[1], strict=True)])
-
-    assert lost(**({"learner": learner} if learner else {})) < 0.6
-    if not learner:
-        assert lost(learner="logistic-argmin") > 5
-        assert lost(learner=Multiclass(weighted=False)) > 5
-        assert lost(learner="perceptron-argmin") > 3  # which comes near to no probabilities
-
-
-class Records(Logistic):
-    seen: ClassVar[list] = []
-
-    def learn(self, given, seed):
-        found = super().learn(given, seed)
-        self.seen.append((given, seed, found))
-        return found
 
 
 def test_roll_in_is_held_out(sums):
@@ -221,20 +181,6 @@ def test_beta_by_search(sums, given_dev):
     assert made.reports_[0]["decisions"] == decided
 
 
-def test_costs_under_the_policy(sums):
-    """Both ways run; the first iteration has the optimal policy, and the same costs as without."""
-    X, y = sums[0][:40], sums[1][:40]
-    for costs in ("optimal", "expected", "sampled"):
-        made = quick(costs=costs, iterations=2, folds=2, learner=Records(rate=0.2))
-        Records.seen.clear()
-        made.fit(X, y)
-        first = Records.seen[2][0]
-        if costs == "optimal":
-            want = first.costs
-        np.testing.assert_allclose(first.costs, want, atol=1e-12)
-        assert made.score(X, y) > 0.9
-
-
 def same_models(one, other):
     pairs = list(zip(one.models_, other.models_, strict=True))
     assert np.array_equal(one.weights_, other.weights_)
@@ -247,9 +193,21 @@ def test_same_seed_same_model(sums):
     same_models(made, quick(folds=2, iterations=2, n_jobs=2).fit(*sums))
 
 
+def test_costs_under_the_policy(sums):
+    """Both ways run; the first iteration has the optimal policy, and the same costs as without."""
+    X, y = (part[:40] for part in sums)
+    for costs in ("optimal", "expected", "sampled"):
+        Records.seen.clear()
+        made = quick(costs=costs, iterations=2, folds=2, learner=Records(rate=0.2)).fit(X, y)
+        if costs == "optimal":
+            want = Records.seen[2][0].costs
+        np.testing.assert_allclose(Records.seen[2][0].costs, want, atol=1e-12)
+        assert made.score(X, y) > 0.9
+
+
 def test_training_goes_on_after_it_was_killed(sums, tmp_path):
-    """The same weights as without the interruption; another file of other data is refused."""
-    X, y = sums
+    """The same weights as without the interruption; a file of other data is refused."""
+    X, y = (part[:30] for part in sums)
     how = {"folds": 2, "iterations": 3}
     held = {"checkpoint": str(tmp_path / "state.skops"), **how}
 
@@ -263,91 +221,51 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
     for _ in range(2):  # the second time nothing is left to do
         same_models(quick(**held).fit(X, y, on_iteration=lambda k, _: calls.append(k)), whole)
         assert calls == [3]
-    with pytest.raises(InputError, match="same parameters and data"):
-        quick(**held).fit(X[1:], y[1:])
-    with pytest.raises(InputError, match="same parameters and data"):
-        quick(**held, learner=Logistic(rate=0.1, importance="equal")).fit(X, y)
+    for other in ({}, {"learner": Logistic(rate=0.1, importance="equal")}):
+        with pytest.raises(InputError, match="same parameters and data"):
+            quick(**held, **other).fit(X[not other :], y[not other :])
     held["space"] = PlainTagging("abc")  # whose examples cannot be compared
     with pytest.raises(InputError, match="checkpoint is for spaces over labels"):
         quick(None, **held).fit(X, y)
 
 
-def test_labels_of_any_type():
-    X = [[{"w": str(k)} for k in (1, 2, 3)]] * 5
-    y = [[1.5, None, ("a", 2)]] * 5
-    made = Searn(iterations=1, folds=1, bits=10, random_state=0).fit(X, y)
-    assert made.predict(X[:1]) == [[1.5, None, ("a", 2)]]
+# -- engines --------------------------------------------------------------------------------------
+
+PAIRS = [[(tag[0], tag) for tag in line] for line in TAGS]
+BITS = [[int(tag[0] == "B") for tag in line] for line in TAGS]
 
 
-def test_progress_is_told(sums):
-    told = []
-    quick(iterations=2, folds=2).fit(*sums, progress=lambda *news: told.append(news))
-    assert [done for done, _ in told] == [0.25, 0.5, 0.75, 1]
-    assert told[-1][1] == "iteration 2 of 2"
-
-
-ONE, A = [[{"w": "1"}]], [["a"]]
-STRANGE_DATA = [
-    ({}, [], [], "not empty"),
-    ({}, [[]], [[]], "not empty"),
-    ({}, ONE, [], "one label for each position"),
-    ({}, ONE, [["a", "b"]], "1 positions and 2 labels"),
-    ({}, 3, A, "list of lists"),
-    ({}, [[3]], A, "dictionary of features"),
-    ({}, ONE, [[["a"]]], "hashable"),
-    ({"beta": "theory", "iterations": None}, [ONE[0] * 25], [A[0] * 25], "iterations"),
-]
-STRANGE_PARAMS = [
-    ("loss", "chunk_fscore", "chunk tags"),
-    ("loss", "hammming", "hamming"),
-    ("loss", "fscore", "labels"),
-    ("space", "word-at-a-time", "chunk tags"),
-    ("space", "chunk-at-a-time", "chunk tags"),
-    ("space", "alternating", "pair of labels"),
-    ("space", "sideways", "space must be one of"),
-    ("space", 3, "space must be one of"),
-    ("space", LeftToRight(history=-1), "history"),
-    ("learner", "magic", "learner must be one of"),
-    ("learner", Multiclass(object()), "sample_weight"),
-    ("learner", Logistic(dropout=1), "dropout"),
-    ("beta", "guess", "beta must be one of"),
-    ("costs", "none", "costs must be one of"),
-    ("ties", "none", "ties must be one of"),
-    *((name, value, name) for name, value in [("beta", 0), ("beta", 1.5), ("iterations", 0)]),
-    *((name, value, name) for name, value in [("influence", -1), ("folds", 0), ("crossed", 3)]),
-    *((name, value, name) for name, value in [("bits", 40), ("bits", 0), ("random_state", "x")]),
-]
-
-
+@pytest.mark.thirds
 @pytest.mark.parametrize(
-    ("params", "X", "y", "says"),
-    [*STRANGE_DATA, *(({name: value}, ONE, A, says) for name, value, says in STRANGE_PARAMS)],
+    ("space", "loss", "y", "given"),
+    [
+        ("left-to-right", "hamming", TAGS, {}),
+        ("left-to-right", "pk", BITS, {"loss_params": {"k": 2}}),
+        ("right-to-left", "hamming", TAGS, {}),
+        ("left-to-right", "mcc", BITS, {"costs": "sampled"}),
+        ("word-at-a-time", "chunk_fscore", TAGS, {"costs": "expected"}),
+        ("chunk-at-a-time", "chunk_fscore", TAGS, {"ties": "all"}),
+        ("alternating", ("hamming", "chunk_fscore"), PAIRS, {}),
+    ],
 )
-def test_bad_input(params, X, y, says):
-    with pytest.raises(FsmeuError, match=says):
-        Searn(**params).fit(X, y)
-
-
-def test_a_parameter_without_default_is_a_parameter_of_the_loss():
-    """The advice names the argument that the estimator takes."""
-    with pytest.raises(InputError, match=r'no default\. Give loss_params=\{"k": VALUE\}'):
-        Searn("pk").fit(ONE, [["0"]])
-
-
-def test_bad_input_later(sums):
-    X, y = sums
-    made = quick(iterations=1, folds=1).fit(X, y)
-    for change, says in (({"beam": 0}, "beam"), ({"combine": "x"}, "combine must be one of")):
-        with pytest.raises(FsmeuError, match=says):
-            clone(made).set_params(**change).fit(X[:5], y[:5]).predict(X)
-    with pytest.raises(FsmeuError, match="one label for each position"):
-        made.score(X, y[1:])
-    with pytest.raises(FsmeuError, match="among those of training"):
-        quick(beta="search").fit(X, y, X[:1], [["z"] * len(X[0])])
-    with pytest.raises(FsmeuError, match="given together"):
-        quick(beta="search").fit(X, y, X[:1])
-    assert made.predict([]) == []
-    assert made.predict([[], X[0]])[0] == []
+def test_both_engines_train_the_same_model(space, loss, y, given, tmp_path):
+    """The costs are equal up to rounding, in every decision; a file keeps the engine."""
+    X = [[{"w": word} for word, _ in row] for row in ROWS]
+    settings = {"iterations": 2, "folds": 2, "bits": 12, "random_state": 0, "space": space}
+    seen, found = {}, []
+    for engine in ENGINES:
+        Records.seen.clear()
+        made = Searn(loss, engine=engine, learner=Records(), **settings, **given).fit(X, y)
+        seen[engine] = [decisions for decisions, *_ in Records.seen]
+        found.append(made.predict(X))
+        save(made.set_params(learner="logistic"), tmp_path / "model.skops")
+        again = load(tmp_path / "model.skops")
+        assert (again.engine, again.predict(X)) == (engine, found[-1])
+    assert found[0] == found[1]
+    assert any((one.costs[np.isfinite(one.costs)] > 0.05).any() for one in seen["auto"])
+    for one, other in zip(*seen.values(), strict=True):
+        np.testing.assert_allclose(one.costs, other.costs, rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(one.targets, other.targets)
 
 
 # -- rows of texts -------------------------------------------------------------------------------
@@ -360,20 +278,3 @@ def test_templates_of_ones_own():
     assert [one[:3] for one in seeing.predict(ROWS)] == [one[:3] for one in TAGS]
     blind = ColumnTagger(["bias"], searn=few(LeftToRight(history=0)), bits=14).fit(ROWS, TAGS)
     assert len({tag for one in blind.predict(ROWS) for tag in one}) == 1
-
-
-def test_refusals():
-    tagger = ColumnTagger(searn=few("word-at-a-time"), bits=14).fit(ROWS, TAGS)
-    with pytest.raises(InputError, match="2 columns, as in training"):
-        tagger.predict([[("a",)]])
-    with pytest.raises(InputError, match="same number of columns"):
-        ColumnTagger().fit([[("a", "b"), ("a",)]], [["O", "O"]])
-    with pytest.raises(InputError, match="templates must be one of"):
-        ColumnTagger("nothing").fit(ROWS, TAGS)
-
-
-def test_chunk_tags():
-    assert are_chunk_tags([["O", "B-ROWS"], ["I-TAGS"]])
-    assert not are_chunk_tags([["O"]])
-    assert not are_chunk_tags([["O", "B"]])
-    assert not are_chunk_tags([["NN", "B-ROWS"]])

@@ -4,35 +4,22 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.fst.tags import chunks_of
 from fsmeu.searn import search as searches
-from fsmeu.searn.features import HashedSentences, hashed_sentences, indices, mixed, uniform
+from fsmeu.searn.features import hashed_sentences, uniform
 from fsmeu.searn.search import COSTS, Mixture, interpolated, targets_of
 from fsmeu.searn.spaces import CustomSpace
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 from tests.searn.stubs import Drawn, PlainTagging, words
-from tests.support.nightly import mostly_nightly
-
-TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
 
-def segments(begins, lengths):
-    """One feature of a segment: its first position and length."""
-    return indices(mixed(begins.astype(np.uint64), lengths.astype(np.uint64)), 12)[:, None]
-
-
-def searched(space, loss, ys, rng=None, by_segments=False):
+def searched(space, loss, ys):
     """The search of a space over sentences that have these gold outputs, and its labels."""
-    sentences = words(np.random.default_rng(0) if rng is None else rng, [len(y) for y in ys])
+    sentences = words(np.random.default_rng(0), [len(y) for y in ys])
     seen = space.read_inputs(sentences, 12, (), "test")
-    if by_segments:
-        seen = HashedSentences(seen.matrix, seen.starts, seen.crossed, segments)
     space = space.fitted(ys)
     bind = lambda labels, _=None: fsmeu.load(loss, labels=labels)  # noqa: E731
     return space.over(seen, ys, bind), space.labels_
@@ -40,7 +27,7 @@ def searched(space, loss, ys, rng=None, by_segments=False):
 
 def well_formed(tags):
     pairs = zip(["O", *tags], tags, strict=False)
-    return all(b[0] != "I" or (a != "O" and a[2:] == b[2:]) for a, b in pairs)
+    return all(b[0] != "I" or a[1:] == b[1:] for a, b in pairs)
 
 
 def short(tags):
@@ -80,7 +67,7 @@ CASES = [
     *((RightToLeft(), loss, BITS, None) for loss in ("hamming", "fscore", "mcc")),
     (CustomSpace(PlainTagging([0, 1])), "hamming", BITS, None),
     *((WordAtATime(), loss, CHUNKS, well_formed) for loss in OF_TAGS),
-    *((ChunkAtATime(3, h), loss, CHUNKS, short) for loss in OF_TAGS for h in (1, 2)),
+    *((ChunkAtATime(3), loss, CHUNKS, short) for loss in OF_TAGS),
     *((Alternating(), loss, PAIRS, well_formed) for loss in OF_TAGS),
     (Alternating(), "hamming", NAMED, well_formed),
 ]
@@ -90,8 +77,7 @@ CASES = [
 @pytest.mark.thirds
 def test_costs_are_those_of_enumeration(space, loss, ys, is_output):
     """In every state, over the outputs that a space should have; the optimal policy finds gold."""
-    by_segments = is_output is short and space.history == 1
-    search, labels = searched(space, loss, ys, None, by_segments)
+    search, labels = searched(space, loss, ys)
     is_output, names = is_output or (lambda z: True), labels or [0, 1]
     names = names if isinstance(space, Alternating) else [names]
     measures = [fsmeu.load(loss, labels=one) for one in names]
@@ -120,29 +106,6 @@ def test_own_chunk_is_the_rest_of_golds():
         states = search.step(states, np.array([0]))  # O where gold has B-X
 
 
-@pytest.mark.parametrize("loss", ["chunk_fscore", "zero_one", "transitions"])
-def test_losses_that_depend_on_order_are_refused_from_right_to_left(loss):
-    with pytest.raises(InputError, match="must not depend on the order"):
-        searched(RightToLeft(), loss, [["B-X", "I-X"]] if loss == "chunk_fscore" else BITS)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6))
-def test_tags_are_well_formed(seed):
-    """Whatever a model scores, and however it is searched."""
-    rng = np.random.default_rng(seed)
-    ys = [[TAGS[k] for k in rng.integers(5, size=n)] for n in rng.integers(1, 7, 4)]
-    for space in (WordAtATime(), ChunkAtATime()):
-        search, _ = searched(space, "hamming", [*ys, ["B-X", "I-X", "B-Y", "I-Y"]], rng)
-        every, width = np.arange(len(ys)), search.allowed(search.start(np.arange(1))).shape[1]
-        policy = searches.Mixture(0.0, (0.5, 0.5), ([Drawn(seed, width)], [Drawn(seed + 1, width)]))
-        ends = [searches.sampled(search, policy, search.start(every), seed)]
-        ends += [searches.greedy(search, policy, every), searches.beam(search, policy, every, 3)]
-        for outputs in map(search.outputs, ends):
-            assert [len(one) for one in outputs] == [len(y) for y in ys]
-            assert all(well_formed(one) for one in outputs)
-
-
 def test_gold_that_opens_with_i_is_matched_by_b():
     """The tag that is learned where gold's own is not allowed."""
     search, labels = searched(WordAtATime(), "chunk_fscore", [["O", "I-X", "I-X", "B-X"]])
@@ -151,19 +114,6 @@ def test_gold_that_opens_with_i_is_matched_by_b():
     (target,) = np.flatnonzero(searches.targets_of(costs, own, "gold")[0])
     assert labels[target] == "B-X"
     assert np.isinf(costs[0, labels.index("I-X")])
-
-
-def test_a_sentence_that_is_far_too_long_is_refused(lowered):
-    lowered(MOST_LABEL_CELLS=11)
-    search, _ = searched(LeftToRight(), "hamming", [[0, 1], [1] * 6])
-    assert len(search.start(np.array([1]))) == 1
-    with pytest.raises(SizeLimitError, match="2 x 6"):
-        search.start(np.arange(2))
-
-
-def test_chunks_of_ill_formed_tags():
-    found = chunks_of(["I-X", "I-X", "I-Y", "O", "B-X", "B-X"])
-    assert found == [(0, 2, "X"), (2, 3, "Y"), (4, 5, "X"), (5, 6, "X")]
 
 
 # -- searches -------------------------------------------------------------------------------------
@@ -289,11 +239,10 @@ def learned(search, model):
 
 
 @pytest.mark.parametrize(("loss", "space"), LOSSES)
-@pytest.mark.parametrize("seed", mostly_nightly([0, 1], quick=1))
-def test_expected_costs_are_sums_over_who_decides(loss, space, seed):
-    search, model = with_gold(loss, space, seed)
-    policy = interpolated(interpolated(Mixture(), 0.3, [model]), 0.25, [Drawn(seed + 9, 3)])
-    own = [learned(search, one) for one in (model, Drawn(seed + 9, 3))]
+def test_expected_costs_are_sums_over_who_decides(loss, space):
+    search, model = with_gold(loss, space, 0)
+    policy = interpolated(interpolated(Mixture(), 0.3, [model]), 0.25, [Drawn(9, 3)])
+    own = [learned(search, one) for one in (model, Drawn(9, 3))]
     decide = [lambda states: searches.optimal_actions(*search.costs(states)), *own]
     policies = list(zip([policy.optimal, *policy.weights], decide, strict=True))
     states = search.start(np.arange(3))
@@ -316,6 +265,6 @@ def test_samples_have_the_expected_cost_as_their_mean(loss, space):
     allowed = search.allowed(states)[0]
     exact = COSTS["expected"](search, policy, 0, states)[0]
     base = np.flatnonzero(exact == 0)[0]
-    drawn = np.array([COSTS["sampled"](search, policy, k, states)[0] for k in range(300)])
+    drawn = np.array([COSTS["sampled"](search, policy, k, states)[0] for k in range(150)])
     means = (drawn - drawn[:, [base]])[:, allowed].mean(axis=0)
-    assert np.abs(means - exact[allowed]).max() < 2 * np.sqrt(2 * np.log(2e9) / 300)
+    assert np.abs(means - exact[allowed]).max() < 2 * np.sqrt(2 * np.log(2e9) / 150)

@@ -1,19 +1,7 @@
-"""Numbers that tests hold others against, and probabilities that they are asked for."""
+"""Numbers that tests hold others against."""
 
 import numpy as np
 import pytest
-
-from fsmeu.losses.machine.view import SpecAutomaton
-
-CHANCES = {
-    "uniform": lambda random, n: random.random(n),
-    "Beta(2, 5)": lambda random, n: random.beta(2, 5, n),
-    "all .3": lambda random, n: np.full(n, 0.3),
-    "two values": lambda random, n: np.where(random.random(n) < 0.5, 0.1, 0.9),
-    "Beta(.1, 1)": lambda random, n: random.beta(0.1, 1, n),
-    "Beta(.05, 5)": lambda random, n: random.beta(0.05, 5, n),
-}
-"""Probabilities of long sequences: concentrated counts, ties, rare ones."""
 
 
 def near(text):
@@ -29,19 +17,6 @@ def value_table(loss, hypotheses, references):
     )
     pairs = loss.pair_values(np.repeat(z, len(y), axis=0), np.tile(y, (len(z), 1)))
     return pairs.reshape(len(z), len(y))
-
-
-def watched_cells(monkeypatch):
-    """A list that gets the cells of every step that a view is asked for from now on."""
-    asked, plain = [], SpecAutomaton.advance
-
-    def advance(self, i, codes, symbols=None):
-        asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
-        assert asked[-1] <= 40_000_000
-        return plain(self, i, codes, symbols)
-
-    monkeypatch.setattr(SpecAutomaton, "advance", advance)
-    return asked
 
 
 def count_weights(pairs):

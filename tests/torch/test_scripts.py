@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
@@ -17,19 +16,13 @@ import chunk_network
 import multi_label_network
 
 
-@pytest.fixture
-def batch():
-    """Scores of three sentences of 4, 3 and 1 tokens, tags and mask."""
+def test_likelihood_and_best_tags_are_those_of_enumeration():
+    """Of three sentences of 4, 3 and 1 tokens."""
     random = torch.Generator().manual_seed(1)
     emissions = torch.randn(3, 4, 3, generator=random, dtype=torch.float64)
     transitions = torch.randn(3, 3, generator=random, dtype=torch.float64)
     tags = torch.randint(0, 3, (3, 4), generator=random)
     mask = torch.arange(4) < torch.tensor([4, 3, 1])[:, None]
-    return emissions, transitions, tags, mask
-
-
-def test_likelihood_and_best_tags_are_those_of_enumeration(batch):
-    emissions, transitions, tags, mask = batch
     logs = chunk_network.log_likelihood(emissions, transitions, tags, mask)
     best = chunk_network.viterbi(emissions, transitions, mask)
     for row, n in enumerate(mask.sum(1).tolist()):
@@ -42,43 +35,6 @@ def test_likelihood_and_best_tags_are_those_of_enumeration(batch):
         given = tuple(tags[row, :n].tolist())
         assert float(logs[row]) == pytest.approx(scores[given] - whole, abs=1e-12)
         assert tuple(best[row, :n].tolist()) == max(scores, key=scores.get)
-
-
-def test_scores_are_stored_by_bytes():
-    """The best of a token is 0; steps are finer near it."""
-    random = np.random.default_rng(0)
-    scores = 4 * random.normal(size=(500, 7))
-    below = scores - scores.max(axis=1, keepdims=True)
-    found = chunk_network.from_bytes(chunk_network.as_bytes(scores))
-    assert (found.max(axis=1) == 0).all()
-    assert np.abs(found - below)[below > -5].max() <= 0.04
-    assert np.abs(found - below)[below > chunk_network.LEAST].max() <= 0.08
-
-
-def test_features_that_are_seen_once_are_unknown():
-    columns = np.array([[1, 1, 1, 1], [2, 1, 2, 1], [2, 2, 3, 1], [3, 2, 3, 1]], np.int32)
-    held = chunk_network.Sentences(columns, np.zeros(4, np.int64), np.array([2, 1, 1]))
-    maps = chunk_network.known_columns(held, np.array([0, 1]))
-    found = chunk_network.mapped(held, maps).columns
-    assert found.tolist() == [[0, 1, 0, 1], [1, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 1]]
-
-
-def test_sentences_are_padded():
-    columns = np.arange(12, dtype=np.int32).reshape(3, 4)
-    held = chunk_network.Sentences(columns, np.array([5, 6, 7]), np.array([1, 2]))
-    group = chunk_network.padded(held, np.array([1, 0]))
-    assert group.tags.tolist() == [[6, 7], [5, 0]]
-    assert group.columns[0, 1].tolist() == [8, 9, 10, 11]
-    assert group.mask.tolist() == [[True, True], [True, False]]
-    assert group.lengths.tolist() == [2, 1]
-
-
-def test_fscore_of_a_corpus_by_draws():
-    amounts = np.array([[[1.0, 2.0, 2.0], [3.0, 4.0, 5.0]], [[0.0, 1.0, 2.0], [5.0, 5.0, 5.0]]])
-    found = chunk_network.fscores(amounts, np.array([[1.0, 1.0], [2.0, 0.0]]))
-    assert found == pytest.approx(np.array([[8 / 13, 0.5], [10 / 13, 0.0]]))
-    low, high = chunk_network.interval(amounts, amounts[::-1])
-    assert low <= 0 <= high
 
 
 def test_scores_of_rows_are_those_of_sklearn():
@@ -108,33 +64,19 @@ def test_calibration_is_that_of_a_logistic_regression():
 def test_soft_and_exact_expected_f1():
     """Both are F1 where the network is sure; between, the exact one is the mean over all labels."""
     logits = torch.tensor([[0.3, -1.0, 2.0]])
-    labels = torch.tensor([[1, 0, 1]])
-    rows = multi_label_network.Rows(logits, labels)
+    rows = multi_label_network.Rows(logits, torch.tensor([[1, 0, 1]]))
     objectives = multi_label_network.Objectives(rows)
-    chosen = torch.tensor([0])
-    for name in ("soft F1", "expected F1"):
-        sure = objectives.value(name, 60.0 * logits.sign(), chosen)
-        assert float(sure) == pytest.approx(0.0, abs=1e-12)
     p = torch.sigmoid(logits)[0].tolist()
     value = 0.0
     for z in itertools.product((0, 1), repeat=3):
         share = np.prod([q if one else 1 - q for q, one in zip(p, z, strict=True)])
         value += share * 2 * (z[0] + z[2]) / (sum(z) + 2)
-    found = objectives.value("expected F1", logits, chosen)
-    assert float(found) == pytest.approx(1 - value, abs=1e-6)
     soft = 2 * (p[0] + p[2]) / (sum(p) + 2)
-    found = objectives.value("soft F1", logits, chosen)
-    assert float(found) == pytest.approx(1 - soft, abs=1e-6)
-
-
-def test_texts_of_several_documents():
-    random = np.random.default_rng(0)
-    documents = csr_array(np.eye(5))
-    classes = np.array([1, 2, 3, 65, 2])
-    features, labels = multi_label_network.mixed_texts(documents, classes, 50, random)
-    assert set(features.sum(axis=1)) == {1, 2, 3}
-    for row, own in zip(features, labels, strict=True):
-        assert set(np.flatnonzero(own) + 1) == set(classes[row > 0])
+    for name, wanted in (("soft F1", 1 - soft), ("expected F1", 1 - value)):
+        sure = objectives.value(name, 60.0 * logits.sign(), torch.tensor([0]))
+        assert float(sure) == pytest.approx(0.0, abs=1e-12)
+        found = objectives.value(name, logits, torch.tensor([0]))
+        assert float(found) == pytest.approx(wanted, abs=1e-6)
 
 
 @pytest.mark.nightly

@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from searn.incremental import IncrementalPerceptron
-from searn.methods import runs_of
-from searn.task import Method, Part, Split, with_neighbours
-from tests.experiments.searn.test_results import part
 
 LABELS = "abc"
 
@@ -106,29 +103,3 @@ def test_weights_and_decisions(seed, lengths, beam, history):
                 score(held, mine, one, history) for one in product(names, repeat=end - begin)
             )
             assert score(held, mine, line, history) == pytest.approx(best, abs=1e-9)
-
-
-def test_two_streams_are_predicted_one_by_one():
-    """Pairs of labels: each stream is what the method predicts of it alone."""
-    one = part(0)
-    both = Part(one.sentences, [[(label, "x" + label) for label in line] for line in one.labels])
-    method = Method("incremental perceptron", "incremental", {"epochs": 2, "beam": 3})
-    (alone,) = runs_of(method, Split(one, one), 0)
-    (paired,) = runs_of(method, Split(both, both), 0)
-    assert paired.found == [[(label, "x" + label) for label in line] for line in alone.found]
-
-
-def test_neighbours():
-    """The features of the positions before and after stand in columns of their own."""
-    given = part(0)
-    rows = csr_array(given.sentences.matrix)
-    wide = csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], 32))
-    held = Part(type(given.sentences)(wide, given.sentences.starts, given.sentences.crossed), [])
-    used = int(rows.indices.max()) + 1
-    found = with_neighbours(held).sentences.matrix.toarray()
-    plain = rows.toarray()[:, :used]
-    for k in range(len(plain)):
-        before = plain[k - 1] if k % 3 > 0 else np.zeros(used)
-        after = plain[k + 1] if k % 3 < 2 else np.zeros(used)
-        assert found[k, : 3 * used].tolist() == [*plain[k], *before, *after]
-    assert not found[:, 3 * used :].any()

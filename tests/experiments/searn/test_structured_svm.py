@@ -10,13 +10,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import fsmeu
-from fsmeu.errors import InputError
-from searn.methods import runs_of
 from searn.registry import WRONG_LABELS
 from searn.structured_svm import StructuredSVM
-from searn.task import Method, Split
 from tests.experiments.searn.test_incremental import drawn
-from tests.experiments.searn.test_results import part
 
 LOSSES = (WRONG_LABELS, "zero_one", "accuracy")
 
@@ -99,13 +95,3 @@ def test_objective(seed, lengths, loss, penalty):
     reached = objective(weights, sentences, penalty)
     assert least - 1e-6 <= reached <= least + 0.02 * (1 + least)
     assert -1e-12 <= learned.gap <= 0.02 * (1 + least)
-
-
-def test_as_a_method():
-    """Run as a method it predicts labels that one feature tells; a penalty of 0 is refused."""
-    split = Split(part(1), part(2))
-    options = {"loss": WRONG_LABELS, "penalty": 0.001, "epochs": 20}
-    run = next(iter(runs_of(Method("structured SVM", "structured svm", options), split, 0)))
-    assert run.found == split.test.labels
-    with pytest.raises(InputError, match="penalty must be above 0"):
-        StructuredSVM(penalty=0.0)
