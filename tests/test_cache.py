@@ -7,16 +7,6 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.cache import Cache
-
-
-def test_the_results_used_last_are_kept():
-    """A result is computed again only after as many others were asked for."""
-    cache, computed = Cache(most=2), []
-    for key in "abacab":
-        assert cache.get(key, lambda key=key: computed.append(key) or key.upper()) == key.upper()
-    assert computed == ["a", "b", "c", "b"]
-    assert len(cache) == 2
 
 
 @pytest.mark.parametrize("name", ["fscore", "hamming", "windowdiff"])

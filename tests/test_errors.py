@@ -1,30 +1,15 @@
 """Errors carry fields, which make one sentence in Python's words or in the command line's."""
 
 import copy
-import importlib
 import pickle
 
 import pytest
-import typer
 
 import fsmeu
 from fsmeu import errors
-from fsmeu.cli.failures import OPTIONS, option_of
-from fsmeu.cli.main import COMMANDS
-from fsmeu.cli.options import flat
+from fsmeu.cli.failures import option_of
 from fsmeu.corpora.records import LineError
 from fsmeu.errors import Argument, Excerpt, InputError, LossFileError, is_installed, wording
-
-
-def test_every_option_that_stands_for_an_argument_is_there():
-    known = set()
-    for command in COMMANDS.values():
-        module, function = command.function.split(":")
-        target = getattr(importlib.import_module(f"fsmeu.cli.{module}"), function)
-        single = typer.Typer(add_completion=False)
-        single.command()(flat(target))
-        known |= {name for p in typer.main.get_command(single).params for name in p.opts}
-    assert {text.split()[-1] for text in OPTIONS.values()} <= known
 
 
 def test_the_sentence():

@@ -33,15 +33,11 @@ class Tensor:
 
 SEQUENCES = {
     "tensor of doubles": Tensor([1.0, 0.0, 1.0]),
-    "list of tensors": list(Tensor([1, 0, 1])),
     "array": np.array([1, 0, 1], np.int8),
     "truth values": np.array([True, False, True]),
-    "list of numpy numbers": [np.int32(1), np.uint8(0), np.float32(1)],
-    "tuple": (1, 0, 1),
     "bytes": b"\x01\x00\x01",
     "text": "101",
     "array of texts": np.array(["1", "0", "1"]),
-    "array of objects": np.array([1, "0", True], dtype=object),
     "masked, but nothing is": np.ma.array([1, 0, 1], mask=[0, 0, 0]),
 }
 
@@ -67,11 +63,8 @@ def test_a_sequence_without_an_end(lowered):
 
 def test_tensors_as_models_and_labels():
     loss = fsmeu.load("hamming", labels=Tensor([3, 5]))
-    assert loss.labels == (3, 5)
     model = models.Independent(Tensor([[0.25, 0.75]]), labels=Tensor([3, 5]))
-    assert fsmeu.expect(loss, Tensor([5]), model).value == 0.25
-    many = fsmeu.expect_many(loss, Tensor([[5], [3]]), [model, model])
-    assert many.values.tolist() == [0.25, 0.75]
+    assert fsmeu.expect_many(loss, Tensor([[5], [3]]), [model] * 2).values.tolist() == [0.25, 0.75]
     assert fsmeu.decode(HAMMING, Tensor([0.9, 0.1])).labels == [1, 0]
 
 
@@ -93,7 +86,6 @@ def test_what_doubles_cannot_hold_is_no_answer(cost):
     for ask in (
         lambda: fsmeu.expect(loss, z, model).value,
         lambda: fsmeu.expect(loss, z, model, engine="openfst").value,
-        lambda: fsmeu.expect(loss, z, model, keep=2).value,
         lambda: fsmeu.expect_many(loss, [z], [model]),
         lambda: np.concatenate([x.ravel() for x in fsmeu.gradient(loss, z, model).values()]),
     ):
@@ -127,52 +119,31 @@ class Unspeakable:
         raise RuntimeError
 
 
-class Worth(Constant):
-    """A loss whose value may be anything."""
-
-    def __init__(self, worth):
-        self.worth = worth
-
-    def value(self, state):
-        return self.worth
-
-
 NO_SEQUENCES = {
     "no axes": np.array(0.5),
     "two axes": np.array([[1, 0]]),
     "cannot be read": Refusing(),
     "masked": np.ma.array([0, 1], mask=[False, True]),
-    "nested": [[0.5], [0.5]],
     "set": {0, 1},
     "mapping": {1: 0, 0: 1},
     "number": 5,
     "not a number": [float("nan")] * 2,
-    "infinite": [float("inf")] * 2,
     "half": [0.5, 1],
-    "list of 5000 digits": [10**5000, 1],
     "unspeakable": [Unspeakable()] * 2,
     "type": int,
 }
 STRANGE = {
     **NO_SEQUENCES,
     "nan": float("nan"),
-    "text": "abc",
     "no text": "",
     "None": None,
     "True": True,
     "-1": -1,
-    "1.5": 1.5,
-    "[]": [],
     "ragged": [[0.5], [0.5, 0.5]],
     "number as text": "3",
     "5000 digits": 10**5000,
     "bytes": b"01",
-    "records": np.zeros(2, [("a", "f8")]),
-    "dates": np.array(["2020-01-01"], "datetime64[D]"),
-    "complex": [1j, 2],
-    "tensor": Tensor([[0.5, 0.5], [0.5, 0.5]]),
     "half a surrogate pair": "\ud800",
-    "with nul": "a\0b",
     "object": object(),
 }
 B = models.Bernoulli([0.5, 0.5])
@@ -184,12 +155,10 @@ CALIBRATION = {"models": [B], "references": ["11"], "hypotheses": ["11"], "bins"
 CALLS = [
     (fsmeu.load, {"name": "hamming", "labels": "01"}),
     (fsmeu.load, {"name": "chunk_fscore", "types": ["A"]}),
-    (fsmeu.load, {"name": "pk", "k": 2}),
     (fsmeu.load, {"name": "cost_matrix", "cost": EVEN}),
     (fsmeu.function_loss, {"function": Constant(), "labels": "01", "kind": "loss", "name": "f"}),
     (fsmeu.evaluate, {"loss": F1, "z": "11", "y": "11"}),
-    (fsmeu.expect, {"loss": F1, "z": "11", "model": B, "engine": "auto"}),
-    (fsmeu.expect, {"loss": F1, "z": "11", "model": B, "keep": None, "max_states": None}),
+    (fsmeu.expect, {"loss": F1, "z": "11", "model": B, "engine": "auto", "keep": None}),
     (fsmeu.expect_many, {"loss": F1, "zs": ["11"], "models": [B]}),
     (fsmeu.compose, {"loss": F1, "z": "11", "model": B, "minimize": False}),
     (F1.compile, {"n": 2, "z": None, "max_states": 1000, "minimize": False}),
@@ -198,8 +167,7 @@ CALLS = [
     (fsmeu.expect_corpus, {"loss": F1, "zs": ["1"], "models": [[0.5]]}),
     (fsmeu.decode_corpus, {"loss": F1, "models": [[0.5]]}),
     (fsmeu.gradient, {"loss": F1, "z": "11", "model": B, "engine": "auto"}),
-    (fsmeu.decode, {"loss": F1, "model": B, "method": "auto", "keep": None, "budget": 9}),
-    (fsmeu.decode, {"loss": F1, "model": B, "constraint": None}),
+    (fsmeu.decode, {"loss": F1, "model": B, "method": "auto", "constraint": None, "budget": 9}),
     (fsmeu.decode_many, {"loss": F1, "models": [B], "method": "auto", "progress": None}),
     (models.Independent, {"probabilities": EVEN, "labels": "01"}),
     (models.Markov, {"initial": EVEN[0], "transition": EVEN, "n": 2}),
@@ -234,7 +202,6 @@ ARGUMENTS = {
         for name in given
     },
     **{call.__name__: call for call in ALONE},
-    "a value": lambda x: fsmeu.expect(fsmeu.function_loss(Worth(x)), [1], [0.5]),
     "expect_many, z": lambda x: fsmeu.expect_many(F1, [x], [B]),
     "decode_many, model": lambda x: fsmeu.decode_many(F1, [x]),
     "NBest, a sequence": lambda x: models.NBest([x], [1.0]),
@@ -250,7 +217,6 @@ TAKE_LOSSES = ("evaluate_corpus", "expect_corpus", "decode_corpus", "compile_sum
 NO_ANSWER = {
     **dict.fromkeys(TAKE_SEQUENCES, NO_SEQUENCES),
     **dict.fromkeys([f"{name}, loss" for name in TAKE_LOSSES], STRANGE),
-    "a value": ("nan", "None", "text", "5000 digits"),
 }
 """What must be refused, in a sentence."""
 

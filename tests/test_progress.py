@@ -21,16 +21,6 @@ def test_a_bar_shows_the_last_note_on_stderr(capsys, terminal):
     assert "reading [b] half [of it]" in captured.err
 
 
-def test_a_bar_of_short_work_is_not_shown(capsys, terminal):
-    """Before its first call there is nothing; from then on there is a bar."""
-    with progress_bar("searching", first_call=3) as callback:
-        callback(0.1, "one")
-        callback(0.2, "two")
-        assert capsys.readouterr().err == ""
-        callback(0.3, "three")
-    assert "searching three" in capsys.readouterr().err
-
-
 def test_the_bar_is_taken_away_after_an_error(capsys, terminal):
     """What is raised within goes on, and the cursor is shown again."""
     with pytest.raises(ZeroDivisionError), progress_bar("dividing"):

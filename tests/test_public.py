@@ -73,11 +73,3 @@ def test_the_file_of_a_user_is_typed(tmp_path):
     command = [sys.executable, "-m", "mypy", "--strict", str(path)]  # what ./run check knows helps
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_a_loss_shows_what_is_for_everybody():
-    shown = "compile kind labels labels_open name outputs params requirement scheme swapped"
-    loss = fsmeu.load("fscore")
-    names = [name for name in dir(loss) if not name.startswith("__")]
-    assert sorted(names) == [*shown.split(), "value_range"]
-    assert all(hasattr(loss, name) for name in names)

@@ -1,7 +1,6 @@
 """One core for all that is measured; prints and writes what was measured after the run."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -19,15 +18,11 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Reads the other run before anything is measured."""
-    against, to = config.getoption("--against"), Path(config.getoption("--to"))
-    if to.is_dir():
-        raise pytest.UsageError(f"--to: {to} is a folder, it must be a file")
-    config.benchmarks_before = None
-    if against is not None:
-        try:
-            config.benchmarks_before = report.read(against)
-        except ValueError as error:
-            raise pytest.UsageError(f"--against: {error}.") from None
+    against = config.getoption("--against")
+    try:
+        config.benchmarks_before = None if against is None else report.read(against)
+    except ValueError as error:
+        raise pytest.UsageError(f"--against: {error}.") from None
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -68,18 +68,6 @@ def versus(title, first, second, rounds=3, repeats=(1, 1), rel=1e-12, **bar):
     assert record(title, *compare(first, second, rounds, repeats), **bar)
 
 
-def in_time(title, limit, function, repeats=3, count=None):
-    """Whether a call, after one that is not measured, takes at most so many seconds."""
-    function()
-    taken = seconds(function, repeats)
-    return record(f"{title}{_pace(count, taken)}: the limit | ours", limit, taken, at_most=1)
-
-
-def _pace(count, taken):
-    """How many a second, in brackets: it is no part of what a row is compared by."""
-    return f" ({float(f'{count / taken:.2g}'):,g} a second)" if count else ""
-
-
 def apart(title, function, seconds, gigabytes=1.0):
     """The run of a call in a forked process, which is ended where it takes far too much.
 
@@ -100,12 +88,11 @@ def apart(title, function, seconds, gigabytes=1.0):
     return run
 
 
-def within(title, run, seconds, gigabytes=1.0, count=None):
+def within(title, run, seconds, gigabytes=1.0):
     """Whether a run kept to its limits; a row for each."""
-    told = f"{title}{_pace(count, run.seconds)}"
     held = [
-        record(f"{told}: the limit | ours", seconds, run.seconds, at_most=1),
-        record(f"{told}, memory in GB: the limit | ours", gigabytes, run.gigabytes, at_most=1),
+        record(f"{title}: the limit | ours", seconds, run.seconds, at_most=1),
+        record(f"{title}, memory in GB: the limit | ours", gigabytes, run.gigabytes, at_most=1),
     ]
     return all(held)
 

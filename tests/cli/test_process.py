@@ -39,6 +39,7 @@ def test_a_bare_start_imports_no_numpy():
     assert b"--install-completion" in ran.stdout
 
 
+@pytest.mark.nightly
 def test_pipes_carry_losses():
     """What `losses` prints, `expect` reads: Hamming loss is the mean of what z says is not so."""
     ran = shell('"$@" losses hamming 2>/dev/null | "$@" expect - 01 --probs .25,.25')
@@ -92,24 +93,6 @@ def test_streams_that_cannot_be_used(command, words, code, said):
     told = ran.stderr.decode()
     assert (ran.returncode, told.count("\n"), said in told) == (code, bool(said), True)
     assert told.startswith("fsmeu: ") or not said
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        ("expect fscore 1 --probs 0.5", 0, ""),
-        ("expect fscore 1 --probs 0.5 --engine openfst", 2, "fsmeu: pynini: it must be installed"),
-    ],
-)
-def test_without_pynini(words, code, said):
-    """Only explicit machines need it; it is said how to get it."""
-    script = "import sys; sys.modules['pynini'] = None; sys.argv[0] = 'fsmeu'; "
-    run = [sys.executable, "-c", f"{script}from fsmeu.cli.main import main; main()"]
-    told = subprocess.run([*run, *words.split()], capture_output=True, text=True, check=False)
-    assert told.returncode == code
-    assert told.stderr.startswith(said)
-    assert ("pip install pynini" in told.stderr) == (code == 2)
 
 
 @pytest.mark.nightly

@@ -1,8 +1,6 @@
 """`fsmeu expect`, `decode`, `consensus` and `draw`: against enumeration and the same in Python."""
 
 import json
-import re
-import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -56,7 +54,6 @@ def test_bounds_hold_the_truth():
     data = fsmeu("expect", *coins, "--json").json
     assert data["lower"] <= 0.5 <= data["upper"]
     assert (data["kept"], set(data["quantiles"].values())) == (0.0, {None})
-    assert fsmeu("expect", "--levels", *coins).out == "Nothing of positive probability was kept.\n"
 
 
 def test_levels_are_those_of_enumeration():
@@ -76,7 +73,6 @@ def test_levels_are_those_of_enumeration():
     fair = ["expect", "--levels", "hamming", "0" * 50, "--probs", ",".join(["0.5"] * 50)]
     shown = [float(row[0]) for row in fsmeu(*fair).rows() if row and row[0][0].isdigit()]
     assert shown == pytest.approx([*(k / 50 for k in range(5, 45)), 11])
-    assert len(fsmeu(*fair, "--json").json["values"]) == 51
 
 
 def test_one_decision():
@@ -85,15 +81,11 @@ def test_one_decision():
     told = {"exact": True, "method": "ratios", "candidates": 4, "labels": list(best(of_y))}
     assert data.items() >= told.items()
     assert "independent" in data["explanation"]
-    plain = fsmeu(*DECODE, "--json").json
-    assert "explanation" not in plain
-    assert fsmeu(*DECODE, "-k", 1, "--json").json == [plain]
     data = fsmeu(*DECODE, "--constraint", "0 .*", "--json").json
     assert (data["labels"], data["exact"]) == (list(best(of_y, lambda z: z[0] == 0)), True)
     data = fsmeu(*DECODE, "--method", "ranking", "--keep", 1, "--json").json
     assert data["exact"] is False
     assert data["value"] == pytest.approx(expected(data["labels"], of_y), rel=1e-12)
-    assert len(fsmeu("decode", "jaccard", *DECODE[2:], "--seconds", 5).out.split()[0]) == len(P)
 
 
 @pytest.mark.parametrize("engine", ["auto", "openfst"])
@@ -125,7 +117,6 @@ def test_methods_side_by_side():
         assert row["seconds"] > 0
         assert not row["exact"] or row["labels"] == list(best(of_y))
     assert decided["counting"]["exact"]
-    assert not decided["marginal"]["exact"]
     table = fsmeu(*DECODE, "--method", "ranking,nbest,additive")
     shown = [row[:2] + row[3:4] for row in table.rows()[2:4]]
     z = "".join(map(str, best(of_y)))
@@ -149,27 +140,16 @@ def test_explicit_engine_and_its_picture(tmp_path):
 # -- draw ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["svg", "png", "html", "fst"])
+@pytest.mark.parametrize("kind", ["svg", "html", "fst"])
 def test_files_and_standard_output(tmp_path, kind):
-    path = tmp_path / f"picture.{kind}"
+    path, other = tmp_path / f"picture.{kind}", tmp_path / "other"
     ran = fsmeu("draw", "zero_one", "--n", "2", "-o", path)
     assert (ran.code, ran.out) == (0, "")
     assert (str(path) if kind != "fst" else "5 states") in ran.err
-    other = fsmeu("draw", "zero_one", "--n", 2, "--format", kind, "-o", tmp_path / "other")
-    assert other.code == 0
-    assert kind == "png" or path.read_bytes() == (tmp_path / "other").read_bytes()
-    if kind in ("svg", "html"):
+    assert fsmeu("draw", "zero_one", "--n", 2, "--format", kind, "-o", other).code == 0
+    assert path.read_bytes() == other.read_bytes()
+    if kind != "fst":
         assert fsmeu("draw", "zero_one", "--n", 2, "-f", kind, "-o", "-").out == path.read_text()
-    if kind == "svg":
-        assert ET.fromstring(path.read_text()).tag.endswith("svg")
-
-
-def test_a_path_is_marked():
-    def starred(*words):
-        return sum(line.startswith("*") for line in fsmeu("draw", *words).out.splitlines())
-
-    assert starred("fscore", "--z", "110", "--y", "101") == 4 + 3
-    assert starred("--probs", "0.5,0.5", "--y", "01", "-f", "txt") == 3 + 2
 
 
 def test_machines_are_those_of_the_package(tmp_path):
@@ -186,16 +166,3 @@ def test_machines_are_those_of_the_package(tmp_path):
         arcs = sum(map(fst.num_arcs, fst.states()))
         told = f": {fst.num_states()} states, {arcs} arcs, shift {machine.shift}\n"
         assert (ran.code, ran.err.endswith(told)) == (0, True)
-
-
-def test_pages():
-    """The tables that the page about a loss carries."""
-    page = fsmeu("draw", "-f", "html", "fscore", "--probs", "0.25,0.75,0.5").out
-    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
-    assert data["weights"] == [[0.25], [0.75], [0.5]]
-    assert [machine["n"] for machine in data["machines"]] == [1, 2, 3]
-    machine = data["machines"][-1]
-    state = machine["start"]
-    for z, y in ((1, 1), (1, 0), (0, 1)):
-        state = machine["next"][(state * 2 + z) * 2 + y]
-    assert (machine["values"][state], machine["held"][state]) == (0.5, ["1", "2", "2"])

@@ -71,9 +71,6 @@ def test_columns_as_conlleval_reads_them(columns):
         assert row["given"] == report[kind]["support"]
         for ours, theirs in (("precision",) * 2, ("recall",) * 2, ("F1", "f1-score")):
             assert row[ours] == pytest.approx(report[kind][theirs], rel=1e-12)
-    shown = fsmeu(*command)
-    assert f"{metrics.f1_score(gold, one):.4f}" in shown.out
-    assert [row[0] for row in shown.rows() if row and row[0] in ("X", "YY")] == ["X", "YY"]
 
 
 def test_systems_by_name_and_number_with_paired_intervals(columns, lowered):
@@ -136,10 +133,8 @@ def test_decisions_side_by_side(models):
     found = scores(fsmeu("score", "fscore", file, "--json").json)
     assert {name for _, name, _ in found} == set(decided)
     for name, zs in decided.items():
-        whole, mean = (found["fscore", name, level] for level in ("corpus", "sentence"))
+        whole = found["fscore", name, "corpus"]
         assert whole["value"] == pytest.approx(corpus_f(zs, gold), rel=1e-12)
-        each = [f_score(z, y) for z, y in zip(zs, gold, strict=True)]
-        assert mean["value"] == pytest.approx(np.mean(each), rel=1e-12)
         assert whole["low"] <= whole["value"] <= whole["high"]
         less = None if name == "viterbi" else whole["value"] - corpus_f(decided["viterbi"], gold)
         assert whole["difference"] == (less if less is None else pytest.approx(less, abs=1e-12))
@@ -151,13 +146,11 @@ def test_table_csv_and_plot(models, tmp_path):
     command = ["score", "fscore", "zero_one", file, "--decide", "viterbi,meu,corpus"]
     told = fsmeu(*command, "--plot", plot)
     assert "meu corpus fscore: expected 0." in told.err
-    assert "meu corpus zero_one: " in told.err
-    assert told.code == 0
+    assert "zero_one: no corpus score" in told.err
     best, first = (corpus_f(decided[name], gold) for name in ("meu", "viterbi"))
     assert f"{best:.4f}" in told.out
     assert f"{best - first:+.4f}" in told.out.partition("minus viterbi:")[2]
-    assert "zero_one: no corpus score" in told.err
-    assert "<svg" in plot.read_text()
+    assert "prefers-color-scheme" in plot.read_text()
     assert fsmeu(*command, "-o", out).out == ""
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
     value = {(r["loss"], r["decision"], r["level"]): float(r["value"]) for r in rows}

@@ -1,11 +1,9 @@
 """``draw``: what is asked for is what is drawn, in every format, and what pictures say."""
 
-import re
 import xml.etree.ElementTree as ET
 from itertools import combinations, product
 from math import prod
 
-import networkx as nx
 import numpy as np
 import pytest
 from rich.cells import cell_len
@@ -15,19 +13,6 @@ from fsmeu.endings import PICTURES
 
 P = [0.9, 0.5, 0.3, 0.2]
 F1 = fsmeu.load("fscore")
-
-
-def test_dot_can_be_walked():
-    loss = fsmeu.load("pk", k=2)
-    dot = fsmeu.draw(loss, n=3).dot
-    values = dict(re.findall(r'^  (\d+) \[label=".*= (.*?)", .*peripheries=2', dot, re.MULTILINE))
-    lines = re.findall(r'^  (\d+) -> (\d+) \[label="(.*?)"', dot, re.MULTILINE)
-    steps = {(a, pair): b for a, b, text in lines for pair in text.split(", ")}
-    for z, y in product(product("01", repeat=3), repeat=2):
-        (state,) = re.findall(r"start -> (\d+);", dot)
-        for pair in zip(z, y, strict=True):
-            state = steps[state, ":".join(pair)]
-        assert float(values[state]) == loss(z, y)
 
 
 KINDS = [pytest.param(k, marks=[pytest.mark.nightly] * (k == "png")) for k in PICTURES]
@@ -51,15 +36,6 @@ def test_path_of_a_pair_is_coloured():
     steps = ((0, 0, 0), (1, 1, 1), (1, 2, 1), (1, 2, 2))
     assert captions == {f"tp={tp} hyp={hyp} ref={ref}" for tp, hyp, ref in steps}
     assert len(route.arcs) == 3
-    end = drawing.automaton.values[list(route.ends)]
-    assert end.tolist() == [fsmeu.evaluate(F1, "110", "101")]
-
-
-def test_paths_that_end_nowhere_are_not_coloured():
-    graph = nx.MultiDiGraph([(0, 1, {"label": "x"}), (0, 2, {"label": "x"})], start=0)
-    graph.nodes[1]["final"] = 0.0
-    route = fsmeu.draw(graph, z="x", y="x").route
-    assert (route.states, route.arcs, route.ends) == ({0, 1}, {0}, (1,))
 
 
 def test_composition_shows_probabilities():
@@ -103,8 +79,6 @@ def test_large_machines_are_summed_up():
     assert list(summary.onward) == [3 * w for w in summary.widths[:-1]]
     told = " ".join(summary.notes)
     assert all(part in told for part in ("1,771 states", "At most 100 states", "Raise the limit"))
-    for kind in set(PICTURES) - {"png"}:
-        assert drawing.render(kind)
     assert "231" in drawing.svg
     assert fsmeu.draw(F1, n=5, limit=10).summary is not None
     assert fsmeu.draw(F1, n=5, limit=60).summary is None
@@ -154,18 +128,16 @@ def test_pictures_show_every_state_and_merged_label():
     assert len(FIGURE.frame.bundles) == 22
     texts = [one.text for one in ET.fromstring(FIGURE.svg).iter() if one.tag.endswith("text")]
     assert {t for t in texts if t.startswith("tp=")} == {f"tp={s[0]} ref={s[2]}" for s in STATES}
-    assert sum(t == "n:n, Y:n" for t in texts) == len(STATES)
-    assert sum(t == "Y:Y" for t in texts) == sum(t == "n:Y" for t in texts) == 6
+    assert [texts.count(t) for t in ("n:n, Y:n", "Y:Y", "n:Y")] == [len(STATES), 6, 6]
 
 
 def test_no_lines_cross():
-    """The printed figure has no crossing, and neither has ours; and no values before z is known."""
+    """The printed figure has no crossing, and neither has ours."""
     place, depth = FIGURE.placement.centres, FIGURE.automaton.depth
     ends = [(b.source, b.target) for b in FIGURE.frame.bundles if b.source != b.target]
     for (a, b), (c, d) in combinations(ends, 2):
         if depth[a] == depth[c] and depth[b] == depth[d]:
             assert (place[a][1] - place[c][1]) * (place[b][1] - place[d][1]) >= 0
-    assert not any(caption.value for caption in FIGURE.frame.captions)
 
 
 # -- names of states, titles, headings of columns, merged states ----------------------------------
@@ -190,19 +162,9 @@ def test_states_of_models_are_labels():
     assert names(fsmeu.draw(order), 4) == ["0 0", "0 1", "1 0", "1 1"]
     few = fsmeu.models.NBest(["0110", "0100", "1110"], [0.5, 0.3, 0.2])
     assert names(fsmeu.draw(few), 3) == ["0 1 0", "0 1 1", "1 1 1"]
-    assert names(fsmeu.draw(fsmeu.models.Bernoulli([0.5, 0.5])), 1) == ["1"]
-
-
-def test_lines_of_models_show_probabilities():
-    """The label is in the state that a line enters; the number is P(label | state)."""
-    drawing = fsmeu.draw(HMM)
-    table = drawing.automaton.table
-    for bundle in drawing.frame.bundles:
-        assert float(bundle.lines[0]) == pytest.approx(np.exp(-table.weight[bundle.arcs[0]]), 1e-3)
-    first = [b for b in drawing.frame.bundles if b.source == table.start]
-    shown = {drawing.frame.captions[b.target].lines[0]: float(b.lines[0]) for b in first}
-    assert shown["Hot"] == pytest.approx(HMM.marginals()[0, 0], 1e-3)
     assert len(fsmeu.draw(HMM, y=["Hot", "Cold", "Hot"]).route.arcs) == 3
+    coin = fsmeu.draw(fsmeu.models.Bernoulli([0.5]))
+    assert (names(coin, 1), coin.frame.bundles[0].lines) == (["1"], ("(0, 1)/0.5",))
 
 
 def said(drawing, state):
@@ -251,21 +213,6 @@ def test_states_headings_and_notes_tell_every_register(loss, n):
         assert last == set(product(["-", "NP", "PP"], "BIO"))
     if loss is PAIR:
         assert last == set(product(["00", "01", "10", "11"]))
-
-
-def test_merged_view_has_the_values_of_the_loss():
-    loss = fsmeu.load("pk", k=2)
-    drawing = fsmeu.draw(loss, n=3, minimize=True)
-    plain, merged = loss.compile(3), loss.compile(3, minimize=True)
-    assert drawing.automaton.states == merged.states < plain.states
-    for z, y in product(product((0, 1), repeat=3), repeat=2):
-        a = b = 0
-        for pair in zip(z, y, strict=True):
-            a, b = plain.next[a][pair], merged.next[b][pair]
-            for register, held in drawing.automaton.registers.items():
-                lone = plain.registers[register][a]
-                assert held[b] == "" or f"{lone:g}" in held[b].split("|")
-        assert merged.values[b] == fsmeu.evaluate(loss, z, y)
 
 
 def test_states_of_a_composition_are_told_apart():

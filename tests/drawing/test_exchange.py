@@ -41,16 +41,6 @@ def test_machines_go_there_and_back(name, tmp_path):
     assert fsmeu.to_openfst(back) == image
 
 
-def test_graphs_hold_registers_values_and_masses():
-    graph = fsmeu.to_networkx(fsmeu.compose(fsmeu.load("hamming"), "10", [0.9, 0.5]))
-    ends = [data for _, data in graph.nodes(data=True) if data["ending"]]
-    masses = {}
-    for data in ends:
-        assert data["value"] == data["registers"]["bad"] / 2
-        masses[data["value"]] = masses.get(data["value"], 0.0) + data["mass"]
-    assert masses == pytest.approx({0.0: 0.45, 0.5: 0.5, 1.0: 0.05})
-
-
 def test_graph_written_by_hand():
     graph = nx.MultiDiGraph(start="A")
     graph.add_edge("A", "B", input="x", output="y", weight=0.5)

@@ -57,4 +57,5 @@ def test_the_page_of_tables_is_that_of_the_record(load):
 def test_chain(daume):
     short, long = json.loads(daume("chain", "--quick", "--json").stdout)
     assert (short["T"], long["T"]) == (2, 10)
-    assert long["equation 14"] > long["hint alone"]
+    assert long["MEMM"] == pytest.approx(long["equation 14"], rel=0.3)
+    assert long["SEARN, iteration 2"] < 0.9 * long["MEMM"]

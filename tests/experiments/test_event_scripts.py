@@ -7,10 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-import fsmeu
-
-RUPTURES = "ruptures is not installed; it is one of the requirements of development"
-
 
 def segmentations(samples, prior):
     """The posterior probability of each label sequence, by scipy's normal densities."""
@@ -37,10 +33,3 @@ def test_the_lattice_is_the_posterior_over_segmentations(load):
     model = script.Segmentations(found)
     for labels, probability in wanted.items():
         assert model.probability(labels) == pytest.approx(probability, rel=1e-7, abs=1e-9)
-    near = script.probability_near(found, 1)
-    for place in range(7):
-        window = slice(max(0, place - 1), place + 2)
-        chance = sum(p for labels, p in wanted.items() if any(labels[window]))
-        assert near[place] == pytest.approx(chance, rel=1e-9)
-    decision = fsmeu.decode(fsmeu.load("event_fscore", tolerance=1), model)
-    assert decision.exact

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import FstError, InputError, SizeLimitError
-from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst, trimmed
+from fsmeu.fst.image import fst_from_table
 from fsmeu.models import Acceptor
 from tests.fst.machines import same, table, tables
-from tests.label_models import random_layers
 from tests.support.missing import openfst
 
 pynini = openfst()
@@ -116,41 +115,6 @@ def test_labels_that_symbol_tables_cannot_hold_as_they_are(labels):
     machine = fsmeu.from_openfst(fsmeu.to_openfst(model))
     assert Acceptor(machine.fst, labels).probability([labels[1], labels[0]]) == 0.75
     assert len({*machine.inputs.values()}) == 3
-
-
-def test_ambiguity_is_that_of_the_paths():
-    """How many paths of positive weight read a sequence, by following every path."""
-    rng, found = np.random.default_rng(5), {True: 0, False: 0}
-    for _ in range(100):
-        layered = random_layers(rng, "abcd", int(rng.integers(0, 5)))
-        ways = [((), int(state)) for state in np.flatnonzero(layered.start > 0)]
-        for layer in layered.layers:
-            arcs = list(zip(layer.source, layer.label, layer.target, layer.weight, strict=True))
-            ways = [((*y, b), t) for y, at in ways for s, b, t, w in arcs if s == at and w > 0]
-        read = [y for y, state in ways if layered.final[state] > 0]
-        truth = len(read) == len(set(read))
-        assert Acceptor(layered).is_unambiguous == truth
-        found[truth] += 1
-    assert min(found.values()) > 20
-
-
-@settings(max_examples=60)
-@given(st.integers(0, 10**6))
-def test_trimmed_is_what_openfst_connects(seed):
-    """States, arcs and their order; where nothing is accepted, the start alone."""
-    random = np.random.default_rng(seed)
-    states = int(random.integers(1, 9))
-    arcs = int(random.integers(0, 3 * states))
-    source = np.sort(random.integers(0, states, arcs))
-    final = np.where(random.random(states) < 0.3, random.normal(size=states), np.inf)
-    start, target = int(random.integers(states)), random.integers(0, states, arcs)
-    labels = random.integers(1, 4, (2, arcs))
-    drawn = ArcTable(start, source, *labels, random.normal(size=arcs), target, final)
-    found, connected = trimmed(drawn), fst_from_table(drawn).connect()
-    if connected.start() < 0:
-        assert (found.start, found.states, found.arcs, found.final[0]) == (0, 1, 0, np.inf)
-    else:
-        assert same(found, table_from_fst(connected))
 
 
 @pytest.mark.parametrize("n", [0, 1, 20])

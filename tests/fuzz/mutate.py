@@ -92,7 +92,7 @@ def _places(data):
 
 
 def _archive(content, others, draw):
-    """An archive one of whose members is changed."""
+    """An archive one of whose members is changed or left out."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
         comment = archive.comment
@@ -110,7 +110,8 @@ def _archive(content, others, draw):
         np.lib.format.write_array_header_1_0(file, {**words, "shape": draw.choice(_SHAPES)})
         members[name] = file.getvalue() + bytes(draw.choice([0, 8, 64]))
     else:
-        members[name] = _saved(_array(np.load(io.BytesIO(members[name])), draw))
+        np.save(file, _array(np.load(io.BytesIO(members[name])), draw))
+        members[name] = file.getvalue()
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", draw.choice([0, 8, 8, 8, 8, 8, 8, 12])) as archive:
         for name, content in members.items():
@@ -120,28 +121,15 @@ def _archive(content, others, draw):
 
 
 def _array(array, draw):
-    """An array of another shape, type or content."""
-    kind, changed = array.dtype.kind, np.array(array)
-    if array.dtype.names and array.size and draw.random() < 0.8:  # the nodes of a tree
-        row = changed[draw.randrange(array.size)]
-        row[draw.choice(array.dtype.names)] = draw.choice([-1, 0, 1, 2, 5, 100, 2**30])
-        return changed
-    match draw.randrange(6):
-        case 0:
-            return np.full(draw.choice(_SMALL), draw.choice([0, np.nan, 1e300]))
-        case 1:
-            return np.resize(array, draw.choice([(1,), (3,), (2, 3), (7, 1)]))
-        case 2 if kind in "iub":
-            return array.astype(draw.choice(["<f4", "<U5", "|i1", "|S3", "|b1"]))
-        case 3 if kind in "iuf" and array.size:
-            changed.flat[draw.randrange(array.size)] = draw.choice([0, 1, 100])
-            return changed
-        case 4 if kind in "if":
-            return -array
-    return np.atleast_1d(array).T[:1]
-
-
-def _saved(array):
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()
+    """An array of another shape, type or content; of records, as the nodes of a tree, one part."""
+    changed, kind = np.array(array), draw.randrange(4)
+    if array.size and array.dtype.kind in "iufV" and kind < 2:
+        part = changed[draw.choice(array.dtype.names)] if array.dtype.names else changed
+        part.flat[draw.randrange(array.size)] = draw.choice([-1, 0, 1, 2, 5, 100, 2**30])
+    elif kind == 2:
+        changed = np.full(draw.choice(_SMALL), draw.choice([0, np.nan, 1e300]))
+    elif array.dtype.kind in "iub":
+        changed = array.astype(draw.choice(["<f4", "<U5", "|i1", "|S3", "|b1"]))
+    else:
+        changed = np.resize(array, draw.choice([(1,), (3,), (2, 3), (7, 1)]))
+    return changed

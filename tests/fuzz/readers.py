@@ -9,11 +9,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-    RandomForestClassifier,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -168,13 +164,12 @@ def _models():
 
 
 def _classifiers():
-    pipe = make_pipeline(StandardScaler(), LogisticRegression())
-    trees = [
-        RandomForestClassifier(2, random_state=0),
-        GradientBoostingClassifier(n_estimators=2),
-        HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2),
+    trees = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2)
+    inner = (make_pipeline(StandardScaler(), LogisticRegression()), trees)
+    made = [
+        learning.DTAClassifier("fscore", one)
+        for one in (*inner, RandomForestClassifier(2, random_state=0))
     ]
-    made = [learning.DTAClassifier("fscore", inner) for inner in (pipe, *trees)]
     made += [DEEP, *ONLINE, *(WITHIN[k] for k in (0, 1, 4))]
     fitted = {f"{k}.skops": clone(one).fit(X, Y) for k, one in enumerate(made)}
     rows = learning.ExampleWiseClassifier(estimator=LogisticRegression())

@@ -11,10 +11,8 @@ import random
 import signal
 import sys
 import tempfile
-import time
 import traceback
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -35,14 +33,6 @@ KEPT = 5  # files of each kind of failure
 
 class Slow(BaseException):
     """An input took too long."""
-
-
-@dataclass
-class Costs(Tally):
-    """What came of the inputs of a reader, and the greatest costs."""
-
-    slowest: float = 0.0
-    memory: int = 0
 
 
 def make_input(reader, seed, k, files):
@@ -67,8 +57,8 @@ def read_good(files, folder):
 
 
 def outcome(read, path):
-    """What became of reading a file, in words, with seconds and bytes of memory."""
-    before, begin = _memory("VmRSS"), time.process_time()
+    """What became of reading a file, in words."""
+    before = _memory("VmRSS")
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         read(path)
@@ -81,8 +71,8 @@ def outcome(read, path):
         result = traceback.format_exc(limit=-6)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    grown = max(0, _memory("VmHWM") - before)
-    return result if grown <= MEMORY else f"large {grown:,}", time.process_time() - begin, grown
+    grown = _memory("VmHWM") - before
+    return result if grown <= MEMORY else f"large {grown:,}"
 
 
 def _memory(name):
@@ -116,32 +106,29 @@ def reading(files, seed, reader, first, end):
 
 
 def fuzz(readers, seed, inputs, jobs, files):
-    """{reader: Costs} of so many inputs of each reader, or until Ctrl-C."""
+    """{reader: Tally} of so many inputs of each reader, or until Ctrl-C."""
     starts = range(0, inputs, BATCH)
     todo = [(reader, k, min(k + BATCH, inputs)) for reader in readers for k in starts]
-    tallies, work = {reader: Costs() for reader in readers}, partial(reading, files, seed)
+    tallies, work = {reader: Tally() for reader in readers}, partial(reading, files, seed)
     with contextlib.suppress(KeyboardInterrupt):
-        for reader, k, result in run_batches(work, todo, jobs, SILENCE, 2 * MEMORY):
-            told, seconds, grown = (result, 0, 0) if isinstance(result, str) else result
-            tally, kind = tallies[reader], told if told in ("value", "refused") else "other"
-            tally.counts[kind] += 1
-            tally.slowest, tally.memory = max(tally.slowest, seconds), max(tally.memory, grown)
+        for reader, k, told in run_batches(work, todo, jobs, SILENCE, 2 * MEMORY):
+            kind = told if told in ("value", "refused") else "other"
+            tallies[reader].counts[kind] += 1
             if kind == "other":
-                tally.failures.append((k, told.strip()))
+                tallies[reader].failures.append((k, told.strip()))
     return tallies
 
 
 def keep(tallies, seed, files, folder, console):
     """Prints each kind of failure, and keeps a few files of it."""
     kinds = {}
-    for reader, tally in tallies.items():
-        for k, text in tally.failures:
-            kinds.setdefault((reader, *text.splitlines()[-3:]), []).append((k, text))
+    for reader, k, text in [(r, *one) for r, tally in tallies.items() for one in tally.failures]:
+        kinds.setdefault((reader, *text.splitlines()[-3:]), []).append((k, text))
     for (reader, *_), cases in kinds.items():
+        folder.mkdir(parents=True, exist_ok=True)
         for k, _ in cases[:KEPT]:
             name, content = make_input(reader, seed, k, files[reader])
             path = folder / f"{reader}-{seed}-{k}-{name}".replace(" ", "_")
-            folder.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         console.rule(f"{reader}: {len(cases)} times, as in {path}")
         console.print(cases[0][1], markup=False, highlight=False, soft_wrap=True)
@@ -164,8 +151,7 @@ def main(words=None):
     keep(tallies, given.seed, files, Path("out/fuzz"), console)
     for reader, tally in tallies.items():
         counts = ", ".join(f"{tally.counts[x]:,} {x}" for x in ("value", "refused", "other"))
-        costs = f"at most {tally.slowest:.2f} s and {tally.memory / 1e6:.0f} MB"
-        console.print(f"{reader}: {counts}; {costs}", highlight=False)
+        console.print(f"{reader}: {counts}", highlight=False)
     return int(any(tally.failures for tally in tallies.values()))
 
 

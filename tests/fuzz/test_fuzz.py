@@ -26,13 +26,6 @@ def test_a_few_inputs_of_every_reader(tmp_path):
     assert all(tally.counts["refused"] and tally.counts["value"] for tally in tallies.values())
 
 
-def test_an_input_does_not_depend_on_those_before():
-    good = {"a.json": b'{"a": [[1, 2], {"b": []}], "c": {"d": [3]}}'}
-    forwards = [run.make_input("model", 0, k, good) for k in range(600)]
-    backwards = [run.make_input("model", 0, k, good) for k in reversed(range(600))]
-    assert backwards[::-1] == forwards
-
-
 def faulty(path):
     kind = sum(path.read_bytes()) % 5
     if kind == 0:

@@ -149,21 +149,3 @@ def test_mean_of_rates(name, params, mean, convention):
         wanted = by_table(lambda table, _: mean(present(table, drop, empty)), z, y)
         close(loss.pair_values(z, y), wanted)
     close(loss("", ""), float(mean([Fraction(empty)] * (1 if drop else 2))))
-
-
-def ratio(c, d, table, empty):
-    tp, fp, fn, _ = table
-    shares = [Fraction(count, sum(table)) for count in (sum(table), tp, tp + fp, tp + fn)]
-    above, below = (sum(w * s for w, s in zip(ws, shares, strict=True)) for ws in (c, d))
-    return float(above / below) if below else empty
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_fractional_linear(seed):
-    """Small whole coefficients, so that denominators of zero come up."""
-    rng = np.random.default_rng(seed)
-    c, d = ([int(x) for x in rng.integers(-2, 3, 4)] for _ in range(2))
-    params = {f"c{k}": x for k, x in enumerate(c)} | {f"d{k}": x for k, x in enumerate(d)}
-    loss = fsmeu.load("fractional_linear", empty=-7, **params)
-    for z, y in batches(2, RATE_LENGTHS, seed=seed, total=1_000):
-        close(loss.pair_values(z, y), by_table(lambda table, _: ratio(c, d, table, -7), z, y))

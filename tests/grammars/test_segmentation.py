@@ -1,4 +1,4 @@
-"""Segmentation losses against NLTK and, for matched boundaries, scipy's bipartite matching."""
+"""Segmentation losses against NLTK and, for matched boundaries, a bipartite matching."""
 
 import functools
 import itertools
@@ -6,11 +6,10 @@ import itertools
 import numpy as np
 import pytest
 from nltk.metrics import segmentation as nltk
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import fsmeu
 from tests.grammars.pairs import TOTAL, batches, close
+from tests.grammars.test_events import matched
 
 load = functools.lru_cache(fsmeu.load)
 CASES = [(n, k) for n in (1, 2, 5, 9, 22) for k in (1, 2, 4, 7) if k <= n]
@@ -56,22 +55,6 @@ def test_weighted_windows(params):
         close(found, costs.mean(axis=1))
 
 
-@pytest.mark.parametrize("name", ["pk", "windowdiff", "weighted_windows"])
-def test_without_a_window_there_is_no_mistake(name):
-    """NLTK refuses such windows, or divides by zero."""
-    for n, k in ((0, 1), (1, 2), (2, 3), (2, 4), (3, 12)):
-        assert load(name, k=k)([1] * n, [0] * n) == 0
-
-
-def matches(z, y, tolerance):
-    """The size of a largest matching of boundaries at most ``tolerance`` apart."""
-    ours, theirs = (np.flatnonzero(s) for s in (z, y))
-    if not len(ours) or not len(theirs):
-        return 0
-    near = csr_matrix(np.abs(ours[:, None] - theirs[None, :]) <= tolerance)
-    return int((maximum_bipartite_matching(near) >= 0).sum())
-
-
 @pytest.mark.parametrize("tolerance", [0, 1, 3, 12])
 def test_boundaries_are_matched_as_well_as_can_be(tolerance):
     """F1, and precision (alpha = 0) and recall (alpha = 1): of every short pair and of others."""
@@ -79,7 +62,7 @@ def test_boundaries_are_matched_as_well_as_can_be(tolerance):
     pairs = [(rows.repeat(16, axis=0), np.tile(rows, (16, 1)))]
     pairs += batches(2, (1, 2, 4, 7, 11, 16, 24), seed=tolerance, total=-(-TOTAL // 5))
     for z, y in pairs:
-        tp = np.array([matches(a, b, tolerance) for a, b in zip(z, y, strict=True)])
+        tp = np.array([matched(a, b, tolerance) for a, b in zip(z, y, strict=True)])
         sizes = {0: z.sum(axis=1), 1: y.sum(axis=1)}
         for alpha, whole in {**sizes, 0.5: (sizes[0] + sizes[1]) / 2}.items():
             loss = load("boundary_fscore", tolerance=tolerance, alpha=alpha, empty=-1)

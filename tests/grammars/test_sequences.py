@@ -53,8 +53,3 @@ def test_losses_over_any_labels(name, params, score, size):
     loss = fsmeu.load(name, labels=tuple("abcd"[:size]), **params)
     for z, y in batches(size, (1, 2, 3, 5, 8, 13, 21), seed=4, total=TOTAL // 3):
         close(loss.pair_values(z, y), score(z, y))
-
-
-@pytest.mark.parametrize("name", ["hamming", "zero_one", "transitions", "run_length"])
-def test_nothing_is_no_mistake(name):
-    assert fsmeu.load(name)("", "") == 0

@@ -1,6 +1,5 @@
-"""Plug-in classifiers: decisions by enumeration, thresholds by trying all, rows of any kind."""
+"""Plug-in classifiers: thresholds by trying all, calibration, rows of any kind."""
 
-import math
 import warnings
 
 import numpy as np
@@ -24,19 +23,10 @@ from sklearn.svm import LinearSVC
 
 import fsmeu
 from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier
-from tests import brute_force
 from tests.support.examples import data
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
 WEIGHTS = 1 + (np.arange(len(Y)) % 3.0)
-
-
-def g_tp_pr(z, y):
-    both, product = sum(a * b for a, b in zip(y, z, strict=True)), sum(y) * sum(z)
-    return both / math.sqrt(product) if product else float(sum(y) + sum(z) == 0)
-
-
-MEASURES = {"fscore": brute_force.fscore, "jaccard": brute_force.jaccard, "g_tp_pr": g_tp_pr}
 
 
 class Known(GaussianNB):
@@ -48,21 +38,6 @@ class Known(GaussianNB):
 
     def predict_proba(self, X):
         return np.stack([1 - X[:, 0], X[:, 0]], axis=1)
-
-
-@pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("p", [[0.9, 0.15, 0.4, 0.35, 0.05], [0.2, 0.2, 0.1]])
-def test_test_sets_are_decided_best(name, p):
-    """Natarajan 2016, section 5.1; its algorithms skip no positives, best in the second set."""
-    p = np.array(p)
-    made = DTAClassifier(name, Known()).fit(np.arange(6.0)[:, None] / 6, [0, 1] * 3)
-    decision = made.decide(p[:, None])
-    of_y = brute_force.bernoulli(p)
-    values = {z: brute_force.expected(z, of_y, MEASURES[name]) for z in of_y}
-    assert decision.exact
-    assert values[tuple(decision.labels)] == pytest.approx(max(values.values()), abs=1e-12)
-    assert decision.value == pytest.approx(max(values.values()), abs=1e-12)
-    assert made.predict(p[:, None]).tolist() == decision.labels
 
 
 SCORED = st.lists(
@@ -148,17 +123,6 @@ R = RANDOM.normal(size=(120, 4))
 TABLE = (R @ RANDOM.normal(size=(4, 5)) + RANDOM.normal(size=(120, 5)) > 0.8).astype(int)
 
 
-@pytest.mark.parametrize("name", ["fscore", "jaccard"])
-def test_rows_are_decided_best(name):
-    """Against all 32 label sets of five labels, each valued by listing all others."""
-    made = ExampleWiseClassifier(name).fit(R[:80], TABLE[:80])
-    p, z = made.predict_proba(R[80:84]), made.predict(R[80:84])
-    for row, chosen in zip(p, z, strict=True):
-        of_y = brute_force.bernoulli(row)
-        values = {one: brute_force.expected(one, of_y, MEASURES[name]) for one in of_y}
-        assert values[tuple(chosen.tolist())] == pytest.approx(max(values.values()), abs=1e-12)
-
-
 def test_probabilities_are_those_of_an_estimator_for_each_label():
     """Sparse rows and tables too; a label that never changes is certain."""
     table = np.concatenate([TABLE, np.ones((120, 1), int), np.zeros((120, 1), int)], axis=1)
@@ -169,6 +133,8 @@ def test_probabilities_are_those_of_an_estimator_for_each_label():
         assert p[:, k] == pytest.approx(other.predict_proba(R)[:, 1])
     assert (p[:, 5:] == [1.0, 0.0]).all()
     assert (made.predict(R)[:, 5:] == [1, 0]).all()
+    best = [fsmeu.decode("fscore", row).labels for row in p]
+    assert made.predict(R).tolist() == best
     sparse = clone(made).fit(csr_array(R), csr_array(table)).predict_proba(csr_array(R))
     assert sparse == pytest.approx(p, abs=1e-6)
     heavy = clone(made).fit(R, table, sample_weight=1 + 9 * TABLE[:, 0])

@@ -121,21 +121,6 @@ def test_training_ends_where_no_step_gains(name):
     assert likely.expected_values_ == []
 
 
-QUICK = {"likelihood_iterations": 20, "utility_iterations": 8, "utility_c2": 0.01}
-
-
-def test_a_warm_start_goes_on_where_training_ended():
-    sentences, tags = drawn()
-    whole = MaxExpectedUtilityTagger(**QUICK).fit(sentences, tags)
-    made = clone(whole).set_params(utility_iterations=0).fit(sentences, tags)
-    likely = made.log_likelihood_
-    later = {"warm_start": True, "likelihood_iterations": 0}
-    made.set_params(**later, utility_iterations=QUICK["utility_iterations"]).fit(sentences, tags)
-    assert made.log_likelihood_ == pytest.approx(likely, rel=1e-12)
-    assert made.state_weights_ == pytest.approx(whole.state_weights_, abs=1e-12)
-    assert made.transition_weights_ == pytest.approx(whole.transition_weights_, abs=1e-12)
-
-
 def test_a_warm_start_with_other_sentences_keeps_weights_by_name():
     sentences, tags = drawn(2)
     made = MaxExpectedUtilityTagger(utility_iterations=0).fit(sentences, tags)
@@ -209,19 +194,6 @@ def test_crfsuite():
     for one, model in zip(half.predict_marginals(X[:7]), found[:7], strict=True):
         wanted = [[row.get(label, 0.0) for label in model.labels] for row in one]
         np.testing.assert_allclose(model.marginals(), wanted, atol=2e-5)
-
-
-def test_the_temperature_out_of_fold():
-    """Weights of so few sentences are too sure."""
-    random = np.random.default_rng(5)
-    x = [[{"bias": 1.0, "at": float(v)} for v in random.normal(size=3)] for _ in range(12)]
-    y = [[str(int(t["at"] + random.normal() > 0)) for t in one] for one in x]
-    tagger = MaxExpectedUtilityTagger("hamming", c2=0.001, utility_iterations=0)
-    found = fsmeu.calibrate(cross_val_models(tagger, x, y, cv=4), y)
-    assert found.temperature > 1
-    assert found.log_likelihood > found.before
-    seen = fsmeu.calibrate(tagger.fit(x, y).models(x), y)
-    assert seen.temperature == pytest.approx(1, abs=0.1)
 
 
 def test_a_tag_that_one_fold_did_not_see_has_probability_zero():

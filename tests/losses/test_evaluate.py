@@ -38,17 +38,12 @@ def test_many_pairs_have_the_values_of_each(seed, case):
             assert fsmeu.evaluate_many(loss.swapped, *pairs[::-1]).tolist() == each
 
 
-class Misses(Mistakes):
-    """How many positions of y are missed."""
-
-    def step(self, state, z, y):
-        return state + (z == 0 and y == 1)
-
-
 def test_a_python_loss():
+    """The second counts the positions of y that are missed."""
     loss = fsmeu.function_loss(Mistakes(), "ab")
     assert fsmeu.evaluate_many(loss, ["ab", "", "bba"], ["bb", "", "abb"]).tolist() == [1, 0, 2]
-    misses = fsmeu.function_loss(Misses())
+    step = {"step": lambda self, state, z, y: state + (z == 0 and y == 1)}
+    misses = fsmeu.function_loss(type("Misses", (Mistakes,), step)())
     assert [one([0, 1, 0], [1, 1, 0]) for one in (misses, misses.swapped)] == [1, 0]
     assert fsmeu.expect(misses.swapped, [1, 1], [0.25, 0.5]).value == 1.25
 
@@ -66,7 +61,7 @@ def joined(sequences):
     return list(chain.from_iterable(sequences))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_corpora_as_scikit_learn_and_seqeval_count_them(seed):
     """Single positions over the concatenation; chunks end with their sentence.
 
@@ -116,9 +111,7 @@ VALUES = (
     "tp / (hyp + ref) or 1 when hyp + ref == 0",
     "tp - 2 * ref + hyp * tp",
     "if missed then tp else -ay",
-    "3 * tp + ref",
     "if m[0] == 1 then 2 else tp",
-    "n",
 )
 
 
@@ -127,39 +120,32 @@ def with_outputs(value, *outputs):
     return fsmeu.loads("\n".join(["utility f", BODY, f"value {value}", *lines]))
 
 
-@pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("engine", ["auto", "openfst"])
-@pytest.mark.thirds
-def test_outputs_are_values(value, engine):
-    """For a given z, for a distribution on z's tape, in both engines, and for single pairs."""
-    file, alone = with_outputs(value, *VALUES), [with_outputs(output) for output in VALUES]
+def test_outputs_are_values(engine):
+    """For a given z, for a distribution on z's tape, and for single pairs."""
+    file, alone = with_outputs("n", *VALUES), [with_outputs(output) for output in VALUES]
     reference = [0.3, 0.8, 0.5, 1.0]
     for hypothesis in ("0110", CHAIN):
         result = fsmeu.expect(file, hypothesis, reference, engine=engine)
         truth = [fsmeu.expect(one, hypothesis, reference).value for one in alone]
         assert list(result.outputs.values()) == pytest.approx(truth, rel=1e-12, abs=1e-12)
-        assert result.value == pytest.approx(truth[VALUES.index(value)], rel=1e-12, abs=1e-12)
     pair = fsmeu.evaluate_outputs(file, "0110", "0101")
     assert list(pair.values()) == [one("0110", "0101") for one in alone]
 
 
 def test_registers_of_outputs_alone_do_not_burden_the_value():
     """What only an output reads is no part of the states of the value."""
-    without_age = "".join(line for line in BODY.splitlines(True) if not line.startswith("age"))
-    plain = fsmeu.loads(f"utility f\n{without_age}value tp")
-    assert with_outputs("tp", "ay").compile(3).states == plain.compile(3).states
+    assert with_outputs("tp", "ay").compile(3).states == with_outputs("tp").compile(3).states
 
 
-@pytest.mark.parametrize("beside", ["output o = a", "require a <= n"])
-@pytest.mark.parametrize("shared", ["memory m of {} last 1", "age m since {} == 1 up to 2"])
-def test_what_an_output_and_a_count_that_nobody_reads_share(beside, shared):
+@pytest.mark.parametrize(("beside", "tape"), [("output o = a", "y"), ("require a <= n", "z")])
+def test_what_an_output_and_a_count_that_nobody_reads_share(beside, tape):
     """The file means what it means without that count."""
-    tape = "z" if beside.startswith("require") else "y"
-    reads = "old m[0]" if shared.startswith("memory") else "old m"
-    unread = f"count b when y == {reads} and z == 1"
-    lines = [shared.format(tape), f"count a when z == {reads}", "count c when z != y"]
-    files = ["\n".join([*lines[:2], *more, lines[2]]) for more in ([], [unread])]
-    short, full = (fsmeu.loads(f"loss f labels 0 1\n{file}\nvalue c\n{beside}") for file in files)
+    head = f"loss f labels 0 1 memory m of {tape} last 1 count a when z == old m[0]"
+    unread = "count b when y == old m[0] and z == 1"
+    short, full = (
+        fsmeu.loads(f"{head} {more} count c when z != y value c {beside}") for more in ("", unread)
+    )
     for z in ("0110", "1000"):
         found, known = (fsmeu.expect(loss, z, CHAIN) for loss in (full, short))
         assert full(z, "0100") == short(z, "0100") == sum(map(str.__ne__, z, "0100"))
@@ -173,9 +159,6 @@ P, Z, Y = [0.9, 0.5, 0.3], [1, 1, 0], [1, 0, 0]
 TAKING = {
     "evaluate": lambda loss: fsmeu.evaluate(loss, Z, Y),
     "expect": lambda loss: fsmeu.expect(loss, Z, P).value,
-    "expect_many": lambda loss: fsmeu.expect_many(loss, [Z, Y], [P, P]).values.tolist(),
-    "value_and_gradient": lambda loss: fsmeu.value_and_gradient(loss, Z, P)[0],
-    "compile_summed": lambda loss: fsmeu.compile_summed(loss, 3).states,
     "decode": lambda loss: fsmeu.decode(loss, P).value,
     "check": lambda loss: str(fsmeu.check(loss, n=2).growth),
     "CostOracle": lambda loss: fsmeu.searn.CostOracle(loss, Y).costs([1]).tolist(),

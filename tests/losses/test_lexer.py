@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, Whitespace
-from rich.console import Console
 
 import fsmeu
-from fsmeu.drawing.source import source_text
 from fsmeu.losses.language.lexer import LossLexer
 from tests.support.html import Page
 
@@ -51,13 +49,8 @@ def test_the_lexer_is_found_by_its_name():
     assert place.strip() == f'"{LossLexer.__module__}:{LossLexer.__name__}"'
 
 
-def test_terminals_and_cards_show_the_file():
-    """With nothing but colours added, and words in bold."""
-    console = Console(width=300, force_terminal=True, color_system="standard", legacy_windows=False)
-    with console.capture() as shown:
-        console.print(source_text(MANY))
-    assert source_text(MANY).plain == MANY.rstrip("\n")
-    assert "\x1b[1mstate\x1b[0m" in shown.get()
+def test_cards_show_the_file():
+    """With words in bold."""
     card = Page(fsmeu.loads(MANY, cost=1)._repr_html_())
     assert card.texts("pre") == [MANY.strip("\n")]
     bold = set(card.texts("span", style="font-weight: bold"))

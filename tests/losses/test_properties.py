@@ -8,7 +8,6 @@ import pytest
 import fsmeu
 from fsmeu.checking.advice import obstacle, rewrites
 from fsmeu.checking.facts import facts
-from fsmeu.checking.growth import order_of
 from fsmeu.decoding.choice import EXACT
 from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Markov
@@ -52,10 +51,8 @@ HEAD = "labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 count r
     ("value", "ratios", "monotonic"),
     [
         ("2 * tp / (hyp + ref)", 1, True),
-        ("tp / (hyp + ref - tp)", 1, True),
         ("(n - hyp + 2 * tp) / (3 * n + ref)", 1, True),
         ("(hyp - tp) / (ref + n)", 1, False),
-        ("tp / hyp + tp / ref", 2, True),
         ("tp / (hyp + ref) - (ref - tp) / (n + ref)", 2, True),
         ("tp / sqrt(hyp * ref)", 1, True),
         ("sqrt(tp / (hyp + ref + 1))", 0, True),
@@ -78,24 +75,14 @@ def test_ratios_of_counts(value, ratios, monotonic):
 
 BOTH = "loss f labels 0 1 age ay since y == 1 up to 3 memory my of y last 3 "
 BOTH += "count bad when (ay < 3) != (z == 1) value bad"
-ALL = "loss f labels 0 1 count all count bad when z != y value bad / all or 0 when n == 0"
 
 
-@pytest.mark.parametrize(
-    ("loss", "redundant"),
-    [
-        (fsmeu.loads(BOTH), ("ay", "my")),  # the last three labels tell the age of the last 1
-        (fsmeu.loads(ALL), ("all",)),  # a count of positions, because n is known
-        (fsmeu.load("pk", k=3), ()),  # which window is full depends on the position
-        (fsmeu.load("fscore"), ()),
-    ],
-)
-def test_redundant_registers(loss, redundant):
-    found = fsmeu.check(loss, n=7)
-    assert found.redundant == redundant
-    if len(redundant) > 1:
-        assert found.together == ("my",)
-        assert "together only my" in said(found, "redundant")
+def test_redundant_registers():
+    """The last three labels tell the age of the last 1; of Pk all are needed."""
+    found = of(BOTH, n=7)
+    assert (found.redundant, found.together) == (("ay", "my"), ("my",))
+    assert "together only my" in said(found, "redundant")
+    assert fsmeu.check(fsmeu.load("pk", k=3), n=7).redundant == ()
 
 
 ARCS = "loss f labels 0 1 state a b arc a -> b when {} arc a -> a {} arc b -> b value at b"
@@ -118,24 +105,14 @@ def test_arcs_are_proven_or_tried_up_to_a_length(first, second, every_length, fa
     assert words in said(found, "steps")
 
 
-@pytest.mark.parametrize("name", ["pk", "transitions", "windowdiff", "run_length"])
+@pytest.mark.parametrize("name", ["pk", "run_length"])
 def test_pairs_that_clash_have_one_table_and_two_values(name):
     found = fsmeu.check(name, n=6)
     one, two = found.clash
-    tables = []
-    for pair in (one, two):
-        z, y = ([int(c) for c in sequence] for sequence in (pair.z, pair.y))
-        tables.append((sum(a * b for a, b in zip(z, y, strict=True)), sum(z), sum(y), len(z)))
-        assert found.loss(pair.z, pair.y) == pair.value
+    tables = [sorted(zip(pair.z, pair.y, strict=True)) for pair in (one, two)]
     assert tables[0] == tables[1]
     assert one.value != two.value
-
-
-def test_a_table_that_only_enumeration_sees_is_not_denied():
-    """At most m mistakes follow from hyp + ref - 2 tp, though the register stops counting."""
-    found = fsmeu.check("threshold", n=6)
-    assert found.clash is None
-    assert "no pair up to n = 6 contradicts it" in said(found, "confusion table")
+    assert all(found.loss(pair.z, pair.y) == pair.value for pair in (one, two))
 
 
 @pytest.mark.parametrize(
@@ -144,9 +121,7 @@ def test_a_table_that_only_enumeration_sees_is_not_denied():
         ('any count c when z == "A" value c', ("A", "other"), ("A",)),
         ('any count c when z == "A" value c example AB BB = 1', ("A", "B"), ()),
         ('any count c when z == "A" value c example CB BB = 0', ("A", "B", "C"), ("A",)),
-        ('bio count c when z == "B-NP" value c', ("O", "B-NP", "I-NP"), ("B-NP",)),
         ("any count c when z == 2 value c", (0, 1, 2), ("2",)),
-        ('any count bad when z != y value bad example "DT NN" "NN NN" = 1', ("DT", "NN"), ()),
     ],
 )
 def test_labels_are_those_of_examples_and_those_that_a_file_names(text, labels, assumed):
@@ -155,7 +130,6 @@ def test_labels_are_those_of_examples_and_those_that_a_file_names(text, labels, 
     assert found.holds
     assert (set(found.loss.labels), found.assumed_labels) == (set(labels), assumed)
     assert "warning" not in dict(facts(found))
-    assert of(f"loss f labels {text}", n=3, labels=labels).assumed_labels == ()
 
 
 def test_an_error_in_an_analysis_is_said():
@@ -184,12 +158,6 @@ CASES = {
         "line 2: age a",
         "counting",
     ),
-    "both rules": (
-        "utility f labels 0 1\nmemory m of (z == 1 and y == 0) last 2\n"
-        "value if m[1] == 1 then 1 else (m[0] == 1) / 2",
-        "line 2: memory m",
-        "additive",
-    ),
 }
 
 
@@ -201,51 +169,18 @@ def test_the_lines_to_write_are_of_the_same_loss(text, stands, method):
     other = fsmeu.loads(way.text)
     assert way.methods[0].method == method
     assert set(way.lines) <= set(way.text.splitlines())
-    for n in range(1, 5):
-        pairs = list(itertools.product(itertools.product((0, 1), repeat=n), repeat=2))
-        found, known = (
-            fsmeu.evaluate_many(one, *zip(*pairs, strict=True)) for one in (other, loss)
-        )
-        assert found == pytest.approx(known, abs=1e-12)
+    pairs = list(itertools.product(itertools.product((0, 1), repeat=4), repeat=2))
+    found, known = (fsmeu.evaluate_many(one, *zip(*pairs, strict=True)) for one in (other, loss))
+    assert found == pytest.approx(known, abs=1e-12)
     assert fsmeu.decode(other, np.random.default_rng(1).random(25)).exact
-
-
-@pytest.mark.parametrize(
-    ("text", "stands"),
-    [
-        ("flag f when z < y\nvalue f", "line 2: flag f looks at both"),
-        ("count c when z != y\nvalue c^2", "line 3: the value is not linear in c"),
-        (
-            "count a when z == 1\nflag b when z == 0\ncount c when z != y\nvalue c / (1 + a + b)",
-            "line 5: the value looks at a, b, more than one count of z",
-        ),
-        ("count c when z != y\nvalue c", ""),
-    ],
-)
-def test_what_stands_in_the_way_is_said_where_no_rule_applies(text, stands):
-    loss = fsmeu.loads(f"loss f labels 0 1\n{text}")
-    assert obstacle(loss).startswith(stands)
-    assert bool(obstacle(loss)) == bool(stands)
-    assert not stands or not list(rewrites(loss))
 
 
 # -- how sizes grow --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("counts", "name"),
-    [
-        ([7] * 14, "constant"),
-        ([3 + 4 * n + 5 * n**2 + 6 * n**3 for n in range(1, 15)], "n^3"),
-        ([n * n // 4 for n in range(1, 25)], "n^2"),  # two polynomials, for odd and even n
-        ([5 * max(0, n - 4) + 1 for n in range(1, 25)], "n"),  # a beginning that is special
-        ([round(7 * 1.5**n) for n in range(1, 15)], "about 1.5^n"),
-        ([round(20 * n**1.9) for n in range(1, 25)], "about n^2"),
-        ([1, 2, 3], "None"),  # too few
-    ],
-)
-def test_orders_of_numbers(counts, name):
-    assert str(order_of(counts)) == name
+@pytest.mark.parametrize(("name", "order"), [("zero_one", "constant"), ("fscore", "n^3")])
+def test_how_sizes_grow(name, order):
+    assert str(fsmeu.check(name, n=12).growth.states) == order
 
 
 def test_what_ends_the_measurement():

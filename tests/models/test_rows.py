@@ -13,24 +13,23 @@ OFF = (1.0 - 9e-10, 1.0, 1.0 + 9e-10)
 
 
 class Tensor:
-    """An array of another library: it records derivatives until it is detached."""
+    """What another library records derivatives of: no array before it is detached and widened."""
 
-    def __init__(self, array, dtype, attached=True):
-        self.array, self.dtype, self.attached = np.asarray(array), dtype, attached
+    dtype, attached = "torch.bfloat16", True
+
+    def __init__(self, array):
+        self.array = array
 
     def detach(self):
-        return Tensor(self.array, self.dtype, attached=False)
-
-    def cpu(self):
+        self.attached = False
         return self
 
     def double(self):
-        return Tensor(self.array.astype(np.float64), "torch.float64", self.attached)
+        assert not self.attached
+        return np.asarray(self.array, np.float64)
 
     def __array__(self, dtype=None, copy=None):
-        if self.attached or self.dtype == "torch.bfloat16":
-            raise RuntimeError("this tensor cannot become an array")
-        return self.array.astype(dtype or self.array.dtype)
+        raise RuntimeError("this tensor cannot become an array")
 
 
 def single(random, *shape):
@@ -46,8 +45,7 @@ def test_rows_in_single_precision(size, rounds):
         exact = rows.astype(np.float64)
         exact /= exact.sum(axis=1, keepdims=True)
         text = json.dumps({"model": "independent", "probabilities": rows.tolist()})
-        tensor = m.Independent(Tensor(rows, "torch.float32"))
-        for model in (m.Independent(rows), m.as_model(rows.tolist()), tensor, m.from_json(text)):
+        for model in (m.Independent(rows), m.as_model(rows.tolist()), m.from_json(text)):
             np.testing.assert_allclose(model.marginals(), exact, rtol=1e-14)
 
 
@@ -56,13 +54,10 @@ def test_other_precisions_and_models():
     first, links = single(random, 3), single(random, 3, 3)
     parts = [m.Markov(first, links, n=4), m.Independent(np.float16(single(random, 4, 3)).tolist())]
     made = [*parts, m.Mixture(parts, single(random, 2)), m.hmm(first, links, links, [0, 1, 2])]
-    coarse = m.Independent(Tensor([[0.5, 0.25, 0.24609375]], "torch.bfloat16"))
+    coarse = m.Independent(Tensor([[0.5, 0.25, 0.24609375]]))
     for model in (*made, coarse, m.Independent([[0.3, 0.7 - 5e-10]])):
         assert model.total_mass() == pytest.approx(1.0, abs=1e-13)
-    half = np.float16([[0.1, 0.2, 0.7], [0.3333, 0.3333, 0.3333]])
-    exact = half.astype(np.float64) / half.astype(np.float64).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(m.Independent(half).marginals(), exact, rtol=1e-14)
-    assert m.Bernoulli(np.float32([0.1, 1.0])).p[0] == np.float64(np.float32(0.1))
+    assert m.Bernoulli([Fraction(1, 2), 0.25]).p.tolist() == [0.5, 0.25]
     assert m.Bernoulli([1 + 1e-15, -1e-17]).p.tolist() == [1.0, 0.0]
 
 
@@ -79,47 +74,31 @@ def test_rows_off_one_sum_to_one_and_stay(rounds):
         rng = np.random.default_rng(seed)
         rows = rows_off(rng, 4, 3)
         chains = [
-            m.Markov(rows[0], rows_off(rng, 3, 3), n=4),
             m.Markov(rows[0], rows_off(rng, 3, 3, 3)),
             m.Markov(rows_off(rng, 9).reshape(3, 3), rows_off(rng, 3, 3, 3), n=4),
         ]
-        tables = [m.Independent(rows).probabilities]
+        tables = [m.Independent(rows).probabilities, chains[0].initial[None]]
         tables += [model.transition.reshape(-1, 3) for model in chains]
-        tables += [model.initial.reshape(1, -1) for model in chains]
-        tables.append(m.Mixture(chains[:2], rows_off(rng, 2)).weights[None])
         for row in (row for table in tables for row in table.tolist()):
             assert abs(sum(map(Fraction, row)) - 1) <= Fraction(2.01 * 2.0**-53)
-        for model in (m.Independent(rows), m.Mixture(chains, rows_off(rng, 3)), *chains):
+        for model in (m.Independent(rows), m.Mixture(chains, rows_off(rng, 2)), *chains):
             again = m.from_json(json.dumps(model.to_json()))
             assert again.to_json() == model.to_json()
             assert again.total_mass() == pytest.approx(1.0, abs=1e-14)
-    long = m.Independent(rows_off(np.random.default_rng(0), 1000, 2))
-    exact = [Fraction(y1) / (Fraction(y0) + Fraction(y1)) for y0, y1 in long.probabilities.tolist()]
-    found = fsmeu.expect("hamming", [0] * 1000, long).value
-    assert found == pytest.approx(float(sum(exact) / 1000), rel=1e-14)
 
 
-@pytest.mark.parametrize("size", [2, 3, 7, 100, 1001])
-def test_rows_that_sum_to_one_by_rounding_are_left_alone(size):
-    once = m.Independent(single(np.random.default_rng(size), 20, size)).probabilities
-    assert (m.Independent(once).probabilities == once).all()
-    assert (m.Independent([[1 / size] * size]).probabilities == 1 / size).all()
-
-
-@pytest.mark.parametrize("kind", ["decode", "decode_many", "Bernoulli", "a row", "from_logits"])
-def test_columns_of_probabilities_are_those_of_ones(kind):
+def test_columns_of_probabilities_are_those_of_ones():
     """As predict_proba(X)[:, [1]], or a frame of one column, has them."""
     column = np.float32([[0.9], [0.625], [0.3]])
     logits = np.log(column.astype(float)) - np.log1p(-column.astype(float))
-    found = {
-        "decode": lambda: fsmeu.decode("fscore", column),
-        "decode_many": lambda: fsmeu.decode_many("fscore", [column])[0],
-        "Bernoulli": lambda: fsmeu.decode("fscore", m.Bernoulli(column)),
-        "a row": lambda: fsmeu.decode("fscore", m.Bernoulli(column.T)),
-        "from_logits": lambda: fsmeu.decode("fscore", m.from_logits(logits)),
-    }[kind]()
     wanted = fsmeu.decode("fscore", m.Bernoulli(np.ravel(column)))
-    assert found.labels == wanted.labels
-    assert found.value == pytest.approx(wanted.value, rel=1e-14)
+    for found in (
+        fsmeu.decode("fscore", column),
+        fsmeu.decode_many("fscore", [column])[0],
+        fsmeu.decode("fscore", m.Bernoulli(column.T)),
+        fsmeu.decode("fscore", m.from_logits(logits)),
+    ):
+        assert found.labels == wanted.labels
+        assert found.value == pytest.approx(wanted.value, rel=1e-14)
     ones = fsmeu.decode("fscore", np.ones((3, 1)))  # certain ones, and no table of one label
     assert ones.labels == [1, 1, 1]

@@ -54,51 +54,33 @@ EXP = "exponentiate ... np.exp"
 ROWS = [
     # numbers that are no probabilities
     ("as_model([[0.4, 0.3, 0.1]])", InputError, "row 0"),
-    ("Independent(np.float32([[0.5, 0.4999]]))", InputError, "must sum to 1"),
     ("Independent([[0.5, 0.2, 0.1], [0.5, 0.8, 0.9]])", InputError, TURN),
     ("as_model([-0.1, -2.5])", InputError, EXP),
     ('NBest(["01", "10"], [0.0, -3.0])', InputError, "exponentiate ... log=True"),
     ("from_potentials([[INF, 0]], HALF)", InputError, "unary ... inf"),
-    ("from_logits([[0, 1], [-INF, -INF]])", InputError, "row 1 must allow some label"),
     # shapes, lengths, labels
     ("Bernoulli(HALF)", InputError, "one-dimensional ... Independent"),
-    ("Markov([0.5, 0.5], [HALF] * 3, n=3)", InputError, "2 tables ... 3 tables"),
-    ("Markov([0.5] * 2, wide(0.5, 2, 2, 2), n=7)", InputError, "order is 2 ... shape (2, 2)"),
     ('NBest(["01", "011"], [1, 1])', InputError, "lengths 2 at entry 0 and 3 at entry 1"),
     ('Mixture([EVEN, Independent([[1, 0]], "ab")], [0.5, 0.5])', InputError, "[0, 1] ... ['a',"),
-    ("Independent(HALF, (True, 0))", InputError, "label"),
-    ('Markov([0.5, 0.5], HALF, 2, (1, "1"))', InputError, "label"),
-    ('Independent(HALF, b"01")', InputError, "Decode bytes first"),
-    ("Bernoulli([0.5]).probability([1, 0])", InputError, "1 label"),
     # nothing is possible
     ("from_potentials([[0, -INF], [-INF, 0]], [[0, -INF], [0, 0]])", EmptyError, "entry 1"),
-    ('NBest(["01"], [-INF], log=True)', EmptyError, "positive"),
     ("arc((0, 1, 1, 0.0))", EmptyError, "Acceptor fst ... at least one sequence"),
-    ('TWO.given(". b | b .")', EmptyError, "constraint"),
     # too large; no machine could hold these
     ("Markov([0.5, 0.5], HALF, n=10**15)", SizeLimitError, MANY),
     ("Bernoulli(wide(0.5, 10**12))", SizeLimitError, MANY),
     # temperatures
     ("tempered(Mixture([EVEN] * 2, [0.5, 0.5]), 2.0)", InputError, "no two paths"),
     ("calibrate([[0.5, 0.0]], [[1, 1]])", InputError, "references[0]: must have positive"),
-    ("calibrate([[0.5]], [[1, 0]])", InputError, "length 1"),
     # machines
     ("arc((0, 1, 1, 0.0), (1, 1, 0, 0.0), (1, 1, 2, 0.0))", InputError, "same length"),
     ("arc((0, 0, 1, 0.0), (1, 1, 2, 0.0))", InputError, "epsilon"),
-    ("arc((0, 3, 2, 0.0))", InputError, "one of a, b"),
-    ("arc((0, 1, 2, -1e301))", InputError, "up to 1e+300 in size"),
     ("arc((0, 1, 2, 900.0), normalize=False)", InputError, "must hold the weight ... exp(-900"),
-    ('Acceptor(EVEN.layered(), labels=("x", "y"))', InputError, "Acceptor labels"),
     # files
     ('file("{")', InputError, "JSON ... line 1"),
-    ("file('{\"probs\": [NaN]}')", InputError, "finite ... NaN"),
     ("file('{\"probs\": [' + '9' * 5000 + ']}')", InputError, "model JSON"),
     ('file(\'{"probs": [0.5, "0.5"]}\')', InputError, "Bernoulli p ... number"),
-    ("file('{\"probs\": [0.5, null]}')", InputError, "Bernoulli p ... number"),
-    ('file(\'{"model": "markow"}\')', InputError, "'model' ... 'markov'"),
-    ('file(\'{"model": "bernoulli", "q": [1]}\')', InputError, "'q'"),
+    ("file('{\"probs\": [NaN]}')", InputError, "finite ... NaN"),
     ("layer(source=[1])", InputError, "layers[0] source ... from 0 to 0"),
     ("layer(width=10**15)", SizeLimitError, "width ... FSMEU_MAX_ARCS"),
     ("nested(100_000)", InputError, "nested"),
-    ('from_json("no such file")', InputError, "model file"),
 ]

@@ -7,23 +7,17 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.learning.tagger import feature_items
 from fsmeu.searn import Searn
-from fsmeu.searn.features import mixed
 
 
 class Drawn:
-    """A model whose score of a row and action is a sum of hashes: any function of the features."""
+    """A model of drawn weights."""
 
     def __init__(self, seed, actions, probabilistic=True):
         self.seed, self.actions, self.probabilistic = seed, actions, probabilistic
 
     def scores(self, rows):
-        found = np.zeros((rows.shape[0], self.actions))
-        for a in range(self.actions):
-            keys = mixed(np.uint64(self.seed * 1000 + a), rows.indices.astype(np.uint64))
-            numbers = (keys >> np.uint64(11)) * 2.0**-53 - 0.5
-            sums = np.concatenate(([0.0], np.cumsum(numbers * rows.data)))
-            found[:, a] = sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
-        return 3 * found
+        shape = (rows.shape[1], self.actions)
+        return rows @ np.random.default_rng(self.seed).normal(size=shape)
 
 
 def words(rng, lengths, kinds=4):

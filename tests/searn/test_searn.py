@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.learning.saving import load, save
 from fsmeu.searn import Searn
 from fsmeu.searn.column_tagger import ColumnTagger
 from fsmeu.searn.learners.linear import Logistic
@@ -106,32 +105,27 @@ def test_a_beam_is_the_default_where_scores_are_log_probabilities(learner, size)
     assert found != made.set_params(beam=11 - size).predict(X)
 
 
-def test_first_iteration_is_a_maximum_entropy_markov_model(sums):
+def test_first_iteration_is_a_maximum_entropy_markov_model():
     """Logistic regression on gold histories, with features that share no code with ours."""
-    X, y = (part[:30] for part in sums)
-    base = LogisticRegression(C=1.0, tol=1e-10, max_iter=2000)
+    rng = np.random.default_rng(0)
+    X, y = words(rng, [6] * 40), rng.integers(3, size=(40, 6)).tolist()
+    base = LogisticRegression(tol=1e-10, max_iter=2000)
     learner = Multiclass(base, weighted=False)
-    made = Searn(learner=learner, iterations=1, folds=1, bits=22, random_state=0).fit(X, y)
+    made = Searn(learner=learner, iterations=1, folds=1, bits=22, beam=1, random_state=0).fit(X, y)
 
-    def described(x, labels, t):
-        before = [None, None, *labels][t : t + 2][::-1]
-        told = {f"number={x[t]['number']}": 1, "one": 1, "bias": 1}
+    def described(x, labels):
+        t, before = len(labels), [None, None, *labels][-2:][::-1]
+        told = {f"w={x[t]['w']}": 1, "bias": 1}
         return {**told, f"1={before[0]}": 1, f"2={before[0]},{before[1]}": 1}
 
-    states = [(k, t) for k in range(len(X)) for t in range(len(X[k]))]
     vectors = DictVectorizer()
-    rows = vectors.fit_transform([described(X[k], y[k], t) for k, t in states])
-    memm = clone(base).fit(rows, [y[k][t] for k, t in states])
-    (model,) = made.models_
-    search = made.space_.over(LeftToRight().read_inputs(X, 22, (), "test"))
-    for k in range(5):
-        state = search.start(np.array([k]))
-        for t in range(len(X[k])):
-            found = np.exp(model.scores(search.rows(state)[0]))[0]
-            want = memm.predict_proba(vectors.transform([described(X[k], y[k], t)]))[0]
-            # Both solvers stop at a slope of 1e-10, near the same point of a strictly convex loss.
-            np.testing.assert_allclose(found, want, atol=1e-6)
-            state = search.step(state, np.array([made.labels_.index(y[k][t])]))
+    rows = [described(x, y[k][:t]) for k, x in enumerate(X) for t in range(6)]
+    memm = clone(base).fit(vectors.fit_transform(rows), np.ravel(y))
+    for x, found in zip(X, made.predict(X), strict=True):
+        labels = []
+        for _ in x:
+            labels += memm.predict(vectors.transform([described(x, labels)])).tolist()
+        assert labels == found
 
 
 def test_roll_in_is_held_out(sums):
@@ -193,18 +187,6 @@ def test_same_seed_same_model(sums):
     same_models(made, quick(folds=2, iterations=2, n_jobs=2).fit(*sums))
 
 
-def test_costs_under_the_policy(sums):
-    """Both ways run; the first iteration has the optimal policy, and the same costs as without."""
-    X, y = (part[:40] for part in sums)
-    for costs in ("optimal", "expected", "sampled"):
-        Records.seen.clear()
-        made = quick(costs=costs, iterations=2, folds=2, learner=Records(rate=0.2)).fit(X, y)
-        if costs == "optimal":
-            want = Records.seen[2][0].costs
-        np.testing.assert_allclose(Records.seen[2][0].costs, want, atol=1e-12)
-        assert made.score(X, y) > 0.9
-
-
 def test_training_goes_on_after_it_was_killed(sums, tmp_path):
     """The same weights as without the interruption; a file of other data is refused."""
     X, y = (part[:30] for part in sums)
@@ -232,38 +214,29 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
 # -- engines --------------------------------------------------------------------------------------
 
 PAIRS = [[(tag[0], tag) for tag in line] for line in TAGS]
-BITS = [[int(tag[0] == "B") for tag in line] for line in TAGS]
 
 
-@pytest.mark.thirds
 @pytest.mark.parametrize(
     ("space", "loss", "y", "given"),
     [
-        ("left-to-right", "hamming", TAGS, {}),
-        ("left-to-right", "pk", BITS, {"loss_params": {"k": 2}}),
-        ("right-to-left", "hamming", TAGS, {}),
-        ("left-to-right", "mcc", BITS, {"costs": "sampled"}),
+        ("left-to-right", "hamming", TAGS, {"costs": "sampled"}),
         ("word-at-a-time", "chunk_fscore", TAGS, {"costs": "expected"}),
         ("chunk-at-a-time", "chunk_fscore", TAGS, {"ties": "all"}),
         ("alternating", ("hamming", "chunk_fscore"), PAIRS, {}),
     ],
 )
-def test_both_engines_train_the_same_model(space, loss, y, given, tmp_path):
-    """The costs are equal up to rounding, in every decision; a file keeps the engine."""
+def test_both_engines_train_the_same_model(space, loss, y, given):
+    """The costs are equal up to rounding, in every decision."""
     X = [[{"w": word} for word, _ in row] for row in ROWS]
     settings = {"iterations": 2, "folds": 2, "bits": 12, "random_state": 0, "space": space}
-    seen, found = {}, []
+    seen, found = [], []
     for engine in ENGINES:
         Records.seen.clear()
         made = Searn(loss, engine=engine, learner=Records(), **settings, **given).fit(X, y)
-        seen[engine] = [decisions for decisions, *_ in Records.seen]
+        seen.append([decisions for decisions, *_ in Records.seen])
         found.append(made.predict(X))
-        save(made.set_params(learner="logistic"), tmp_path / "model.skops")
-        again = load(tmp_path / "model.skops")
-        assert (again.engine, again.predict(X)) == (engine, found[-1])
     assert found[0] == found[1]
-    assert any((one.costs[np.isfinite(one.costs)] > 0.05).any() for one in seen["auto"])
-    for one, other in zip(*seen.values(), strict=True):
+    for one, other in zip(*seen, strict=True):
         np.testing.assert_allclose(one.costs, other.costs, rtol=0, atol=1e-12)
         np.testing.assert_array_equal(one.targets, other.targets)
 

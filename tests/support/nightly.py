@@ -8,15 +8,5 @@ EVERYTHING = False
 
 def mostly_nightly(cases, quick):
     """Parameters for ``pytest.mark.parametrize``: the first ``quick`` of them run always."""
-    return _marked(cases, lambda k: k < quick)
-
-
-def every_third(cases):
-    """Parameters for ``pytest.mark.parametrize``: one in three runs always."""
-    return _marked(cases, lambda k: k % 3 == 0)
-
-
-def _marked(cases, always):
-    rows = [case if isinstance(case, tuple) else (case,) for case in cases]
-    nightly = pytest.mark.nightly
-    return [pytest.param(*row, marks=() if always(k) else nightly) for k, row in enumerate(rows)]
+    marks = [() if k < quick else pytest.mark.nightly for k in range(len(cases))]
+    return [pytest.param(case, marks=mark) for case, mark in zip(cases, marks, strict=True)]

@@ -1,12 +1,10 @@
 """`./run` explains itself, hands arguments over, makes its environment, fails in sentences."""
 
 import ast
-import errno
 import subprocess
 import sys
 from pathlib import Path
 
-import console
 import environment
 import process
 import pytest
@@ -77,44 +75,7 @@ def test_unwritable_project_is_one_sentence(copy):
     assert "Traceback" not in result.stderr
 
 
-@pytest.fixture
-def project(tmp_path):
-    (tmp_path / "pyproject.toml").write_text('dependencies = ["pynini==1.2.3"]')
-    return Project(tmp_path)
-
-
-def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):
-    def run(*_, **__):
-        raise process.describe_failure("venv", 1, "Command '... ensurepip' returned 1")
-
-    monkeypatch.setattr(process, "run", run)
-    usage = environment.shutil.disk_usage(project.root)._replace(free=1000)
-    monkeypatch.setattr(environment.shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(SetupFailure, match="the disk is full"):
-        environment.bring_up_to_date(project, "")
-    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SetupFailure) as caught:
-        environment.bring_up_to_date(project, "")
-    assert "ensurepip is missing" in caught.value.report()
-    assert "python3-venv" in caught.value.report()
-
-
 # -- failures become a sentence, set-ups go one at a time ------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("number", "sentence"),
-    [
-        (errno.ENOSPC, "the disk is full"),
-        (errno.EACCES, "no permission to read or write at /some/cache"),
-    ],
-)
-def test_refusals_are_worded(number, sentence):
-    with pytest.raises(SetupFailure) as caught, console.guard("outer"), console.step("packing"):
-        raise OSError(number, "broken", "/some/cache")
-    first = caught.value.report().splitlines()[0]
-    assert first.startswith("fsmeu set-up stopped while packing: ")
-    assert sentence in first
 
 
 @pytest.mark.parametrize(
@@ -133,12 +94,3 @@ def test_cause_is_named(output, sentence):
     assert "hint" not in failure.report()
     with pytest.raises(SetupFailure, match=sentence):
         raise failure
-
-
-def test_killed_and_missing_programs_are_named():
-    """A module that Python runs goes by its own name."""
-    killed = [sys.executable, "-m", "timeit", "-n1", "-r1", "import os; os.kill(os.getpid(), 9)"]
-    with pytest.raises(SetupFailure, match="timeit was ended by signal 9"):
-        process.run(killed)
-    with pytest.raises(SetupFailure, match="'no-such-program' is missing"):
-        process.run(["no-such-program"])

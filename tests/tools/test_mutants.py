@@ -65,6 +65,7 @@ def test_changes_are_made_inside_functions_and_not_in_messages(place):
     assert found[0].name.startswith("some/code.py:")
 
 
+@pytest.mark.nightly
 def test_what_only_other_tests_killed_is_listed(place):
     """The second test alone tells `or` from `and`; a file says that it was killed before."""
     names = [one.name for one in mutants.mutants_of(place, "some")]
@@ -77,12 +78,3 @@ def test_what_only_other_tests_killed_is_listed(place):
     assert ran.stdout.startswith("2 of 9 mutants of some are killed")
     assert counts == "3 of 9 before; 1 only then:"
     assert lost.endswith("a or b -> (a and b)")
-
-
-@pytest.mark.nightly
-def test_every_test_that_kills_is_named(place):
-    ran, killers = run(place, "--every")
-    assert ran.returncode == 0
-    assert {name for name, tests in killers.items() if tests} == KILLED
-    assert [name.partition("::")[2] for name in killers["0 -> (1)"]] == ["test_one", "test_two"]
-    assert len(run(place)[1]["0 -> (1)"]) == 1

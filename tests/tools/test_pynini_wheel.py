@@ -10,25 +10,14 @@ import pytest
 from console import SetupFailure
 
 NAME = f"pynini-1.2-{environment.BUILD}-cp311-cp311-linux_aarch64.whl"
-APT = """
-case "$*" in
-  *--print-uris*) echo "'http://archive.example/debian/dists/bookworm/InRelease' InRelease 0" ;;
-  *) echo "E: Failed to fetch: 404 Not Found"; exit 100 ;;
-esac
-"""
 
 
-@pytest.mark.parametrize(("apt", "said"), [("", "without apt-get"), (APT, "404")])
-def test_where_nothing_can_be_fetched_the_ways_out_are_named(
-    programs, tmp_path, monkeypatch, apt, said
-):
+def test_where_nothing_can_be_fetched_the_ways_out_are_named(tmp_path, monkeypatch):
     monkeypatch.delenv("FSMEU_OPENFST", raising=False)
-    if apt:
-        programs("apt-get", apt)
-        programs("dpkg", "true")
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupFailure) as caught:
         openfst.provide(tmp_path / "workshop")
-    for part in (said, "conda-forge", "libfst-dev"):
+    for part in ("without apt-get", "conda-forge", "libfst-dev"):
         assert part in caught.value.report()
 
 

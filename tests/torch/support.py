@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import fsmeu
-from tests import brute_force, shelf
+from tests import brute_force
 
-REASON = "PyTorch is not installed: ./run test --torch installs it beside the environment"
-torch = pytest.importorskip("torch", reason=REASON)
+torch = pytest.importorskip("torch", reason="./run test --torch installs PyTorch")
 torch.set_num_threads(1)  # small products of matrices wait for each other
 
 RESTRICTED = ("event_fscore",)  # a loss that is not defined for all sequences of a model
@@ -63,22 +62,20 @@ class Batch:
             values.append(float(np.dot(list(model.values()), worth)))
         return np.array(values)
 
-    def by_engine(self, transitions=None):
-        """Values (B,), and derivatives for emissions and transitions, of the engine."""
+    def asked(self, transitions=None):
+        """The references and the models of all sequences, as the engine takes them."""
         rows = range(len(self.lengths))
         tables = [self.tables(row, transitions) for row in rows]
         models = [fsmeu.models.from_potentials(*table, self.loss.labels) for table in tables]
-        references = [self.reference(row) for row in rows]
-        values, slopes = fsmeu.value_and_gradient_many(self.loss.swapped, references, models)
+        return [self.reference(row) for row in rows], models
+
+    def by_engine(self, transitions=None):
+        """Values (B,), and derivatives for emissions and transitions, of the engine."""
+        values, slopes = fsmeu.value_and_gradient_many(self.loss.swapped, *self.asked(transitions))
         single = np.zeros(self.emissions.shape)
         for row, n in enumerate(self.lengths):
             single[row, :n] = slopes[row]["unary"]
         return values, single, sum(slope["pairwise"] for slope in slopes)
-
-
-def load(name, size=2):
-    """A built-in loss with something for each open parameter."""
-    return shelf.load(name, size)
 
 
 def difference(tensor, wanted):

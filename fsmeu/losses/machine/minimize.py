@@ -19,19 +19,19 @@ from fsmeu.fst.distinct import by_first, refine, refine_layers
 from fsmeu.losses.machine.machine import Machine
 
 
-def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
+def minimize(machine: Machine, *, layered: bool = False) -> Machine:
     """A machine with fewer states that gives every pair of length n the same value.
 
     ``layered`` makes the least machine in layers: it is the same for all files of one loss, but a
     state that many depths share is there once for each, and a SizeLimitError is raised if they are
-    more than the limit. Otherwise there are never more states than before.
+    more than ``FSMEU_MAX_STATES``. Otherwise there are never more states than before.
     """
     smaller = _quotient(machine, refine(_steps(machine), same_values(machine.values)))
     before = smaller.states + 1
-    most = max_states(limit)
+    most = max_states()
     size = _unrolled_size(smaller, most)
     if layered:
-        guard_size(f"{machine.name}, in layers", size, limit, least=True)
+        guard_size(f"{machine.name}, in layers", size, least=True)
         unrolled = smaller.unrolled
         return _quotient(unrolled, by_first(classes_by_depth(unrolled)[1]))
     while smaller.states < before and size <= most:

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -143,18 +142,6 @@ def test_weights_of_rows_that_repeat_counts():
     assert learner.score_ == pytest.approx(2 / 5)  # 3 false positives; the threshold 0 / 3; a hit
 
 
-def test_probabilities_before_labels():
-    """Those of the transcript; learners of the same settings see the same."""
-    rows, labels = data()
-    learner = transcript.Learner(5, 0.5)
-    wanted = []
-    for x, y in zip(rows, labels, strict=True):
-        wanted.append(learner.chance(x))
-        learner.update(x, y)
-    for kind in (FOFOClassifier, OFOClassifier):
-        assert kind(step=0.5).proba_then_fit(rows, labels) == pytest.approx(wanted, rel=1e-9)
-
-
 @pytest.mark.parametrize(("average", "vectors"), [(False, 1), (True, 2), ("suffix", 3)])
 def test_memory_is_that_of_table_1(average, vectors):
     """Liu et al. 2018: O(d) numbers, however many examples."""
@@ -163,88 +150,6 @@ def test_memory_is_that_of_table_1(average, vectors):
         one = FOFOClassifier(average=average).fit(rows, labels)
         held = sum(part.size for part in (one.weights_, one.delays_, numbers(one)))
         assert held <= vectors * (rows.shape[1] + 1) + 23
-
-
-# -- the objective of FOFO, in fractions -----------------------------------------------------------
-
-
-def rate(points):
-    return sum(mass * eta for mass, eta in points)
-
-
-def normalised(pairs):
-    total = sum(mass for mass, _ in pairs)
-    return [(Fraction(mass, total), Fraction(eta, 20)) for mass, eta in pairs]
-
-
-PAIRS = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 20)), min_size=1, max_size=6)
-POINTS = PAIRS.map(normalised).filter(rate)
-"""Masses and probabilities eta of the positive class, which has a mass of its own."""
-
-
-def sums(points, chosen):
-    """E[eta f], E[f] and pi, of an indicator f."""
-    picked = [point for point, one in zip(points, chosen, strict=True) if one]
-    return rate(picked), sum(mass for mass, _ in picked), rate(points)
-
-
-def f_beta(points, chosen, square):
-    hits, predicted, positive = sums(points, chosen)
-    return (1 + square) * hits / (square * positive + predicted)
-
-
-def q(points, theta, b):
-    return b * rate(points) * theta - sum(mass * max(eta - theta, 0) for mass, eta in points)
-
-
-def above(points, theta):
-    return tuple(eta >= theta for _, eta in points)
-
-
-@given(POINTS, st.sampled_from([Fraction(1, 4), Fraction(1), Fraction(4)]))
-@settings(max_examples=40)
-def test_best_of_all_classifiers(points, square):
-    """The best value of all 2^m classifiers gives the root of q, and the threshold attains it."""
-    every = list(itertools.product((False, True), repeat=len(points)))
-
-    def jaccard(hits, predicted, positive):
-        return hits / (positive + predicted - hits)
-
-    for values, b, root in (
-        ({f: f_beta(points, f, square) for f in every}, square, lambda v: v / (1 + square)),
-        ({f: jaccard(*sums(points, f)) for f in every}, Fraction(1), lambda v: v / (1 + v)),
-    ):
-        best = max(values.values())
-        theta = root(best)
-        assert q(points, theta, b) == 0
-        assert 0 <= theta <= 1 / (1 + b)
-        assert values[above(points, theta)] == best
-        for near in (theta - Fraction(1, 1000), theta + Fraction(1, 1000)):
-            assert (q(points, near, b) > 0) == (near > theta)  # q increases: the root is one
-
-
-@given(POINTS, st.integers(0, 20), st.integers(0, 20))
-@settings(max_examples=40)
-def test_lemmas_1_and_2(points, first, second):
-    """q grows at least by pi + P(eta >= 1/2); F* - F(theta) <= 2 max(1, P(eta >= theta*) / pi) d.
-
-    d = |theta - theta*|. Between theta and theta* every point is on the wrong side, which costs
-    F* - F(theta) = 2 E[|eta - theta*|; eta between] / (pi + P(eta >= theta)), and that is at most
-    the constant of Lemma 2 times d.
-    """
-    one, other = sorted(Fraction(k, 40) for k in (first, second))
-    pi = rate(points)
-    sigma = pi + sums(points, above(points, Fraction(1, 2)))[1]
-    assert q(points, other, 1) - q(points, one, 1) >= sigma * (other - one)
-    every = itertools.product((False, True), repeat=len(points))
-    best = max(f_beta(points, f, 1) for f in every)
-    star, most = best / 2, 2 * max(1, sums(points, above(points, best / 2))[1] / pi)
-    for theta in (one, other):
-        low, high = min(theta, star), max(theta, star)
-        hits, mass, _ = sums(points, [low <= eta < high for _, eta in points])
-        lost = best - f_beta(points, above(points, theta), 1)
-        assert lost == 2 * abs(hits - star * mass) / (pi + sums(points, above(points, theta))[1])
-        assert lost <= most * abs(theta - star)
 
 
 @pytest.mark.parametrize("options", [{}, {"gamma_scale": "auto"}, {"predict_with": "last"}])
