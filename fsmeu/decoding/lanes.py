@@ -8,7 +8,7 @@ rule (v + S)^-a = sum over m of w_m exp(-x_m (v + S)) + R,
 
 and E[T exp(-x S)] is a sum over the steps of the hypotheses: what a step adds to T has, in its own
 sentence, the expectation E[f exp(-x s)], found for all steps at once by sweeps over lanes
-(``trellis/lane_rows.py``), and all other sentences are a factor, the product of their G(x). So for
+(``trellis/rows.py``), and all other sentences are a factor, the product of their G(x). So for
 one k, the best hypotheses are best paths. What the rule leaves out is at most E[T] max R, and the
 best E[T] by total excludes all k that are far: E[T / (v + S)^a] is at most E[T] / (v + l)^a, l
 being the least S but for a stated probability, and h the greatest (``trellis/lanes.py``). The first

@@ -194,7 +194,7 @@ def group_by_structure(items: Sequence[Query | Model]) -> list[list[int]]:
 
 def batch_size(model: Model, count: int, jobs: int) -> int:
     """The number of models like this one, 1 to ``count``, that a thread takes at a time."""
-    arcs = sum(len(layer.weight) for layer in model.layered().layers)
+    arcs = model.arc_weights().arcs.size
     share = count if jobs == 1 else count // (TASKS_PER_JOB * jobs) + 1
     return max(1, min(share, limits.WEIGHTS_AT_ONCE // (jobs * max(1, arcs))))
 

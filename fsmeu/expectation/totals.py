@@ -8,7 +8,7 @@ rule (v + S)^-a = sum over m of w_m exp(-x_m (v + S)) + R (``trellis/rules.py``)
 
 T is a sum over sentences, and S one of independent counts, so that E[T exp(-x S)] is the product of
 all G_s(x) = E[exp(-x S_s)] times the sum over sentences of E[T_s exp(-x S_s)] / G_s(x): one sweep
-over lanes for each sentence (``trellis/lane_rows.py``). Where D does not depend on S, there is but
+over lanes for each sentence (``trellis/rows.py``). Where D does not depend on S, there is but
 the lane x = 0. Where T is proven to be 0 at S = 0, S is at least 1 in all that follows, and what
 the file answers at S = 0, times the probability of that, is a part of c.
 """

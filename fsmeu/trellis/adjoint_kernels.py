@@ -6,10 +6,10 @@ Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 from __future__ import annotations
 
 from fsmeu.arrays import Floats
-from fsmeu.trellis.batches import AdjointBuffers, Batch, ForwardLayers, RowSlice, Sentence
-from fsmeu.trellis.count_rows import dot_counted, fill, padded, pull
+from fsmeu.trellis.batches import AdjointBuffers, Batch, ForwardLayers, Sentence
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
 from fsmeu.trellis.mean_kernels import add_means, hypothesis_gains
+from fsmeu.trellis.rows import RowSlice, dot_counted, fill, padded, pull
 from fsmeu.trellis.sum_kernels import (
     JointTables,
     class_sums,
@@ -91,7 +91,7 @@ def adjoint(
                 if amount != 0.0:
                     into = RowSlice(mass_back, p * wider, wider)
                     row = RowSlice(back[q], y_tables.class_of[p] * wider, wider)
-                    pull(y_tables.lanes, into, row, amount, 0)
+                    pull(y_tables.rows, into, row, amount, 0)
         mass_slopes(y_tables, sentence, i, buffers, mass_back, mass_older, slopes)
         for q in range(counts):
             set_sums(y_tables, sentence, i, back[q], buffers.sets)
@@ -106,7 +106,7 @@ def adjoint(
                 if amount != 0.0:
                     at = (y_tables.source_feature[u, 1] - y_tables.arc_sets[kind]) * size
                     into = RowSlice(mass_older, p * size, size)
-                    pull(y_tables.lanes, into, RowSlice(buffers.sets, at, size), amount, 0)
+                    pull(y_tables.rows, into, RowSlice(buffers.sets, at, size), amount, 0)
             class_values(y_tables, i, buffers.sets, older[q])
         hypothesis_gains(z_tables, amounts, i, step, gain, True)
         mass_back, mass_older = mass_older, mass_back
@@ -149,7 +149,7 @@ def mass_slopes(
 ) -> None:
     """The share of mass: fills ``mass_older`` by pair before, and adds to the slopes of arcs."""
     f = buffers.f
-    lanes = y_tables.lanes
+    rows = y_tables.rows
     kind = y_tables.kind[i]
     size = padded(y_tables.columns[i])
     wider = padded(y_tables.columns[i + 1])
@@ -166,10 +166,10 @@ def mass_slopes(
         ahead = RowSlice(mass_back, y_tables.target_group[g, 0] * wider, wider)
         counted = y_tables.target_group[g, 1]
         for e in range(y_tables.target_group[g, 2], y_tables.target_group[g + 1, 2]):
-            at = (y_tables.class_arc[e, 0] % classes) * size
+            at = y_tables.class_arc[e, 0] * size
             arc = first + y_tables.class_arc[e, 2]
-            slopes[arc] += dot_counted(lanes, RowSlice(class_row, at, size), ahead, counted)
-            pull(lanes, RowSlice(class_back, at, size), ahead, sentence.weights[arc], counted)
+            slopes[arc] += dot_counted(rows, RowSlice(class_row, at, size), ahead, counted)
+            pull(rows, RowSlice(class_back, at, size), ahead, sentence.weights[arc], counted)
     for e in range(y_tables.pair_arcs[kind], y_tables.pair_arcs[kind + 1]):
         source = y_tables.pair_arc[e, 1]
         if source >= y_tables.width[i]:
@@ -180,12 +180,12 @@ def mass_slopes(
         if f.total[i, source] > 0.0:
             before = f.place[i, source, 1]
             row = pair_row(f, i, source)
-            slopes[arc] += f.scale[i, source] * dot_counted(lanes, row, ahead, before + counted)
+            slopes[arc] += f.scale[i, source] * dot_counted(rows, row, ahead, before + counted)
         into = RowSlice(mass_older, source * size, size)
-        pull(lanes, into, ahead, sentence.weights[arc], counted)
+        pull(rows, into, ahead, sentence.weights[arc], counted)
     for p in range(y_tables.width[i]):
         into = RowSlice(mass_older, p * size, size)
-        pull(lanes, into, RowSlice(class_back, y_tables.class_of[p] * size, size), 1.0, 0)
+        pull(rows, into, RowSlice(class_back, y_tables.class_of[p] * size, size), 1.0, 0)
 
 
 @jit_helper
@@ -202,9 +202,9 @@ def mean_slopes(
         for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
             held = y_tables.class_set[e]
             for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
-                ahead = RowSlice(back, y_tables.arc_target[a, 0] * wider, wider)
-                counted = y_tables.arc_target[a, 1]
-                slope = dot_counted(y_tables.lanes, row, ahead, counted)
+                ahead = RowSlice(back, y_tables.arc[a, 0] * wider, wider)
+                counted = y_tables.arc[a, 1]
+                slope = dot_counted(y_tables.rows, row, ahead, counted)
                 slopes[first + y_tables.arc[a, 2]] += slope
 
 
@@ -232,9 +232,9 @@ def gain_slopes(
             before = f.place[i, p, 1]
             held = y_tables.source_feature[u, 1]
             for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
-                ahead = RowSlice(back, y_tables.arc_target[a, 0] * wider, wider)
-                counted = before + y_tables.arc_target[a, 1]
-                flow = f.scale[i, p] * dot_counted(y_tables.lanes, row, ahead, counted)
+                ahead = RowSlice(back, y_tables.arc[a, 0] * wider, wider)
+                counted = before + y_tables.arc[a, 1]
+                flow = f.scale[i, p] * dot_counted(y_tables.rows, row, ahead, counted)
                 slopes[first + y_tables.arc[a, 2]] += amount * flow
 
 

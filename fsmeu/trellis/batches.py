@@ -9,24 +9,6 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints, Places
 
 
-class RowSlice(NamedTuple):
-    """A row: so many numbers of an array from a place on."""
-
-    values: Floats
-    begin: int
-    size: int
-
-
-class Lanes(NamedTuple):
-    """What counting does to lanes, t = exp(-x) being that of a lane; without lanes both are empty.
-
-    Lanes that pad rows have the power 0.
-    """
-
-    powers: Floats  # t^c by what is counted, (counts + 1, lanes)
-    rises: Floats  # expm1(x c) by what an arc counts, (counts + 1, lanes)
-
-
 class Batch(NamedTuple):
     """Sentences of length n, as arrays."""
 
@@ -66,7 +48,7 @@ class ForwardLayers(NamedTuple):
     class_row: Floats  # rows of classes before a position, for even and for odd ones, (2, cells)
     class_total: Floats  # their probabilities, (2, rows)
     part: Floats  # a row to work in
-    deficit: Floats  # what counting takes from the mass, by lane; without lanes empty
+    deficit: Floats  # what counting takes from the mass, by node; by count empty
     escaped: Floats  # the probability that an age of y reaches its cap, or more, (1,)
 
 
@@ -86,15 +68,6 @@ class BackwardRows(NamedTuple):
 
     layers: Floats  # of classes, for even and for odd layers, (2, cells)
     sets: Floats  # of arc sets
-
-
-class ArcGroup(NamedTuple):
-    """Arcs to one row that count alike."""
-
-    arcs: Places  # row before, what that is moved by, weight
-    counted: int
-    begin: int  # the first of them
-    end: int
 
 
 class Flow(NamedTuple):
@@ -200,7 +173,7 @@ class FoundScores(NamedTuple):
     cell: Places  # position and score row of each score, (room for all, 2)
     value: Floats  # the scores, (room for all, lanes)
     count_probability: Floats  # the masses at the end by count or lane, (batch, row)
-    deficit: Floats  # what counting took from the mass, by lane, (batch, lanes); without lanes none
+    deficit: Floats  # what counting took from the mass, by node, (batch, nodes); by count none
     escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
 
 
@@ -209,7 +182,7 @@ class FoundMeans(NamedTuple):
 
     totals: Floats  # masses and expectations of joint counts as rows, (batch, 1 + counts, row)
     ended: Ints  # where the counter of z ends, (batch,)
-    deficit: Floats  # what counting took from the mass, by lane, (batch, lanes); without lanes none
+    deficit: Floats  # what counting took from the mass, by node, (batch, nodes); by count none
     escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
 
 

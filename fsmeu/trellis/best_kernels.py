@@ -19,11 +19,10 @@ from fsmeu.trellis.batches import (
     BestLayers,
     FoundPaths,
     PathBuffers,
-    RowSlice,
     Scores,
 )
-from fsmeu.trellis.count_rows import fill
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
+from fsmeu.trellis.rows import RowSlice, fill
 from fsmeu.trellis.z_tables import (
     COUNTED,
     FIRST,

@@ -13,8 +13,8 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import Batch, DecisionBuffers, Flow, Sentence, Values
 from fsmeu.trellis.best_kernels import all_counts, best, best_ends, show_all, trace
-from fsmeu.trellis.count_rows import fill
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
+from fsmeu.trellis.rows import fill
 from fsmeu.trellis.score_kernels import flows
 from fsmeu.trellis.sum_kernels import ending, forward, sentence_of
 from fsmeu.trellis.tapes import Amounts

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
-from fsmeu.trellis import lane_rows
 from fsmeu.trellis.adjoint_kernels import adjoint_batch
 from fsmeu.trellis.batches import (
     Batch,
@@ -45,7 +43,7 @@ from fsmeu.trellis.score_kernels import score_batch
 from fsmeu.trellis.sum_kernels import JointTables, mass_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, ValueTables, value_coefficients
 from fsmeu.trellis.workspace import Workspace
-from fsmeu.trellis.y_tables import YTables, at_nodes, most_flows, uncounted, with_copies
+from fsmeu.trellis.y_tables import YTables, at_nodes, most_flows, uncounted
 from fsmeu.trellis.z_tables import ZTables
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
@@ -70,7 +68,6 @@ class SplitTrellis:
     common: Floats  # what every position adds to each joint count beside that, (counts,)
     weight_at: Ints  # where the weights of each position begin among those of a model, (n + 1,)
     sources: list[Ints]  # the acceptor's state that each arc of a position leaves
-    row_type: ModuleType | None = None  # of y's rows: by count, or the module of lanes
     serves: dict[int, bool] = field(default_factory=dict)  # shorter lengths, where that was asked
     _memo: dict[Hashable, Any] = field(default_factory=dict)
 
@@ -81,12 +78,7 @@ class SplitTrellis:
 
     def with_lanes(self, nodes: Floats) -> SplitTrellis:
         """The trellis with rows of E[exp(-x count)] for nodes x, (lanes,), in place of counts."""
-        return replace(self, y_tables=at_nodes(self._with_copies, nodes), row_type=lane_rows)
-
-    @cached_property
-    def _with_copies(self) -> YTables:
-        """The tape of y with the model, for lanes."""
-        return with_copies(self.y_tables)
+        return replace(self, y_tables=at_nodes(self.y_tables, nodes))
 
     def guard(self, where: str, n: int) -> None:
         """Refuses sweeps of length n that would hold too many numbers.
@@ -167,7 +159,7 @@ class SplitTrellis:
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
         tables = JointTables(self.y_tables, self.z_tables, amounts)
-        run = kernel(mean_batch, count * self.work(n, 1 + self.counts), self.row_type)
+        run = kernel(mean_batch, count * self.work(n, 1 + self.counts))
         with self.workspace.borrowed("mean", n, self.workspace.mean_buffers) as buffers:
             run(tables, batch, buffers, found)
         return found
@@ -178,7 +170,7 @@ class SplitTrellis:
         batch = self._batch(models)
         ends = np.zeros((len(models.arcs), 2, self.workspace.lanes))
         escaped = np.zeros(len(models.arcs))
-        run = kernel(mass_batch, len(models.arcs) * self.work(n, 1), self.row_type)
+        run = kernel(mass_batch, len(models.arcs) * self.work(n, 1))
         with self.workspace.borrowed("masses", n, self.workspace.mass_buffers) as f:
             run(self.y_tables, batch, f, ends, escaped)
         lanes = int(self.y_tables.columns[n])
@@ -250,7 +242,7 @@ class SplitTrellis:
         expected = np.zeros(len(batch.weights))
         work = len(slopes) * self.work(n, 3 * (1 + self.counts))
         tables = JointTables(self.y_tables, self.z_tables, self.amounts)
-        run = kernel(adjoint_batch, work, self.row_type)
+        run = kernel(adjoint_batch, work)
         run(tables, batch, ends, buffers, slopes, expected)
         return expected, [np.split(row, self.weight_at[1:n]) for row in slopes]
 
@@ -310,7 +302,7 @@ class SplitTrellis:
         batch = self._batch(models)
         count = len(models.arcs)
         room = count * int(self.most_scores[n])
-        lanes = 1 if self.row_type is None else int(self.y_tables.columns[n])
+        lanes = 1 if self.y_tables.rows.step else int(self.y_tables.columns[n])
         least = np.zeros(lanes) if least is None else least
         greatest = float(np.abs(self.amounts.amount).max(initial=1.0))
         found = FoundScores(
@@ -325,7 +317,7 @@ class SplitTrellis:
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
         tables = JointTables(self.y_tables, self.z_tables, amounts)
-        run = kernel(score_batch, count * self.work(n, 2 * self.counts), self.row_type)
+        run = kernel(score_batch, count * self.work(n, 2 * self.counts))
         with self.workspace.borrowed("scores", n, self.workspace.score_buffers) as buffers:
             run(tables, batch, ends, buffers, found)
         size = int(found.begins[-1])

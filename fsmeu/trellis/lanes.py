@@ -1,7 +1,7 @@
 """Counts of references of independent sentences, by lanes: what range they lie in, and their rules.
 
 A *lane* is a number t = exp(-x): in a sweep over a trellis, each item that y's counter counts is a
-factor t (``lane_rows.py``), so that the mass at the end is G(x) = E[exp(-x S)], S being the count.
+factor t (``rows.py``), so that the mass at the end is G(x) = E[exp(-x S)], S being the count.
 Counts of independent sentences add up, and their G are multiplied.
 
 **Range.** For any x > 0,  P(S <= l) <= exp(x l) G(x),  and for x < 0  P(S >= h) <= exp(x h) G(x)

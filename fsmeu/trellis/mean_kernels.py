@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import (
-    ArcGroup,
     Batch,
     ForwardLayers,
     FoundMeans,
     MeanBuffers,
-    RowSlice,
     Sentence,
 )
-from fsmeu.trellis.count_rows import add, add_group, fill, padded
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
+from fsmeu.trellis.rows import ArcGroup, RowSlice, add, add_group, fill, padded
 from fsmeu.trellis.sum_kernels import (
     JointTables,
     advance,
@@ -74,20 +72,20 @@ def add_means(
         after: what they are added to.
         gain: what the joint count gains beside each feature of y.
     """
-    lanes = y_tables.lanes
     here = layer_at(f, i)
     there = layer_at(f, i + 1)
     kind = y_tables.kind[i]
     size = padded(y_tables.columns[i])
     wider = padded(y_tables.columns[i + 1])
     weights = weights_at(sentence, i)
-    rows = RowSlice(mean, 0, size)
+    rows = y_tables.rows
+    before = RowSlice(mean, 0, size)
     for g in range(y_tables.class_groups[kind], y_tables.class_groups[kind + 1]):
         begin = y_tables.class_group[g, 2]
         end = y_tables.class_group[g + 1, 2]
         group = ArcGroup(y_tables.incoming_arc, y_tables.class_group[g, 1], begin, end)
         into = RowSlice(after, y_tables.class_group[g, 0] * wider, wider)
-        add_group(lanes, f.part, into, rows, group, weights)
+        add_group(rows, f.part, into, before, group, weights)
     for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
         p = y_tables.source_feature[u, 0]
         if p >= y_tables.width[i]:
@@ -99,9 +97,9 @@ def add_means(
             scale = amount * f.scale[here, p]
             for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
                 weight = scale * weights.values[weights.begin + y_tables.arc[a, 2]]
-                into = RowSlice(after, y_tables.arc_target[a, 0] * wider, wider)
+                into = RowSlice(after, y_tables.arc[a, 0] * wider, wider)
                 row = pair_row(f, here, p)
-                add(lanes, into, row, weight, counted + y_tables.arc_target[a, 1])
+                add(rows, into, row, weight, counted + y_tables.arc[a, 1])
     for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
         p = y_tables.target_feature[u, 0]
         if p >= y_tables.width[i + 1]:
@@ -110,7 +108,7 @@ def add_means(
         if amount != 0.0 and f.total[there, p] > 0.0:
             into = RowSlice(after, y_tables.class_of[p] * wider, wider)
             counted = f.place[there, p, 1]
-            add(lanes, into, pair_row(f, there, p), amount * f.scale[there, p], counted)
+            add(rows, into, pair_row(f, there, p), amount * f.scale[there, p], counted)
 
 
 @jit_inline

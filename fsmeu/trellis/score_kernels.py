@@ -13,12 +13,11 @@ from fsmeu.trellis.batches import (
     Flow,
     ForwardLayers,
     FoundScores,
-    RowSlice,
     ScoreBuffers,
     Sentence,
 )
-from fsmeu.trellis.count_rows import add_flow, fill, flow_into, padded
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
+from fsmeu.trellis.rows import RowSlice, add_flow, fill, flow_into, padded
 from fsmeu.trellis.sum_kernels import (
     JointTables,
     class_values,
@@ -92,7 +91,7 @@ def flows_at(
             beyond = RowSlice(after, y_tables.class_of[p] * wider, wider)
             counted = f.place[i + 1, p, 1]
             row = pair_row(f, i + 1, p)
-            flow_into(y_tables.lanes, f.part, row, beyond, f.scale[i + 1, p], counted)
+            flow_into(y_tables.rows, f.part, row, beyond, f.scale[i + 1, p], counted)
             add_scores(amounts, table, y_tables.target_feature[u, 1], ask, f.part, score)
     set_sums(y_tables, sentence, i, after, sets)
     size = padded(y_tables.columns[i])
@@ -105,7 +104,7 @@ def flows_at(
             beyond = RowSlice(sets, (y_tables.source_feature[u, 1] - begin) * size, size)
             counted = f.place[i, p, 1]
             row = pair_row(f, i, p)
-            flow_into(y_tables.lanes, f.part, row, beyond, f.scale[i, p], counted)
+            flow_into(y_tables.rows, f.part, row, beyond, f.scale[i, p], counted)
             add_scores(amounts, table, y_tables.source_feature[u, 2], ask, f.part, score)
     class_values(y_tables, i, sets, back.layers[i % 2])
 

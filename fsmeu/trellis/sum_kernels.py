@@ -5,8 +5,7 @@
 
 Kernels are plain Python, run as such or compiled by numba (``kernels.py``): the same operations in
 the same order, so the same bits. Loops are written out, because array expressions and assigned
-slices take numba seconds to compile. What a row is, another module says: numbers by the value of
-y's counter (``count_rows.py``), or by lane (``lane_rows.py``).
+slices take numba seconds to compile. What a row is, ``rows.py`` says.
 """
 
 # Arguments are records of arrays, whose fields numba reads (``y_tables.py``, ``z_tables.py``,
@@ -17,25 +16,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fsmeu.arrays import Floats
-from fsmeu.trellis.batches import (
+from fsmeu.trellis.batches import Batch, ForwardLayers, Sentence
+from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small
+from fsmeu.trellis.rows import (
     ArcGroup,
-    Batch,
-    ForwardLayers,
     RowSlice,
-    Sentence,
-)
-from fsmeu.trellis.count_rows import (
     add,
     add_arcs,
-    add_class_arcs,
-    count_loss,
+    add_deficit,
+    add_group,
     fill,
     fill_shifted_copies,
     padded,
     start_row,
-    usable,
 )
-from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
 from fsmeu.trellis.z_tables import ZTables
@@ -112,22 +106,8 @@ def class_sums(y_tables: YTables, i: int, f: ForwardLayers) -> None:
             c = y_tables.class_of[p]
             into = RowSlice(class_row, c * size, size)
             counted = f.place[layer, p, 1]
-            add(y_tables.lanes, into, pair_row(f, layer, p), f.scale[layer, p], counted)
+            add(y_tables.rows, into, pair_row(f, layer, p), f.scale[layer, p], counted)
             class_total[c] += total
-    copy_classes(y_tables, i, f)
-
-
-@jit_helper
-def copy_classes(y_tables: YTables, i: int, f: ForwardLayers) -> None:
-    """Fills the rows of classes before position i for arcs that count, where they have some."""
-    copies = y_tables.copies[0]
-    if copies > 1:
-        classes = len(y_tables.member)
-        size = padded(y_tables.columns[i])
-        fill_shifted_copies(y_tables.lanes, f.class_row[i % 2], classes, size, copies)
-        class_total = f.class_total[i % 2]
-        for c in range(classes, classes * copies):
-            class_total[c] = class_total[c - classes]
 
 
 @jit_helper
@@ -155,7 +135,7 @@ def advance_classes(y_tables: YTables, sentence: Sentence, i: int, f: ForwardLay
         if y_tables.target_group[g, 3]:
             c = y_tables.class_of[target]
             into = RowSlice(class_row, c * wider, wider)
-            add(y_tables.lanes, into, pair_row(f, there, target), 1.0, 0)
+            add(y_tables.rows, into, pair_row(f, there, target), 1.0, 0)
             class_total[c] += f.total[there, target]
     for e in range(y_tables.class_steps[kind], y_tables.class_steps[kind + 1]):
         c = y_tables.class_step[e, 0]
@@ -164,9 +144,8 @@ def advance_classes(y_tables: YTables, sentence: Sentence, i: int, f: ForwardLay
             weight = weights.values[weights.begin + y_tables.class_step[e, 2]]
             into = RowSlice(class_row, c * wider, wider)
             row = RowSlice(here_row, before * size, size)
-            add(y_tables.lanes, into, row, weight, y_tables.class_step[e, 3])
+            add(y_tables.rows, into, row, weight, y_tables.class_step[e, 3])
             class_total[c] += weight * here_total[before]
-    copy_classes(y_tables, i + 1, f)
 
 
 @jit_helper
@@ -196,7 +175,10 @@ def advance(
         end = y_tables.target_group[g + 1, 2]
         group = ArcGroup(y_tables.class_arc, y_tables.target_group[g, 1], begin, end)
         into = RowSlice(f.mass, f.place[there, target, 0], size)
-        add_class_arcs(y_tables.lanes, f, into, RowSlice(class_row, 0, size), group, weights)
+        add_group(y_tables.rows, f.part, into, RowSlice(class_row, 0, size), group, weights)
+        if group.counted:
+            row = RowSlice(f.part, 0, size)
+            add_deficit(y_tables.rows, f.deficit, row, 1.0, 0, group.counted)
         moved = 0.0
         for e in range(begin, end):
             weight = weights.values[weights.begin + y_tables.class_arc[e, 2]]
@@ -218,10 +200,10 @@ def advance(
             scale = weight * f.scale[here, source]
             row = pair_row(f, here, source)
             if counted:
-                count_loss(y_tables.lanes, f, row, scale, before, counted)
+                add_deficit(y_tables.rows, f.deficit, row, scale, before, counted)
             if y_tables.pair_arc[e, 4]:
                 into = RowSlice(f.mass, f.place[there, target, 0], wider)
-                add(y_tables.lanes, into, row, scale, before + counted)
+                add(y_tables.rows, into, row, scale, before + counted)
             else:
                 f.scale[there, target] = scale
                 f.place[there, target, 0] = row.begin
@@ -240,7 +222,7 @@ def begin_layers(y_tables: YTables, sentence: Sentence, f: ForwardLayers) -> Non
     fill(f.deficit, 0, len(f.deficit), 0.0)
     for p in range(y_tables.width[0]):
         begin_row(f, 0, p, padded(y_tables.columns[0]))
-        start_row(f.mass, f.place[0, p, 0], y_tables.columns[0], sentence.start[p])
+        start_row(y_tables.rows, f.mass, f.place[0, p, 0], y_tables.columns[0], sentence.start[p])
         f.total[0, p] = sentence.start[p]
     class_sums(y_tables, 0, f)
 
@@ -267,8 +249,8 @@ def ending(
             row = pair_row(f, layer, p)
             counted = f.place[layer, p, 1]
             weight = sentence.final[y_tables.state[p]] * f.scale[layer, p]
-            size = min(row.size, usable(columns, counted))
-            add(y_tables.lanes, into, RowSlice(row.values, row.begin, size), weight, counted)
+            size = min(row.size, columns - counted * y_tables.rows.step)
+            add(y_tables.rows, into, RowSlice(row.values, row.begin, size), weight, counted)
 
 
 # -- backward values -------------------------------------------------------------------------------
@@ -280,13 +262,15 @@ def set_sums(y_tables: YTables, sentence: Sentence, i: int, beyond: Floats, valu
     kind = y_tables.kind[i]
     size = padded(y_tables.columns[i])
     rows = RowSlice(beyond, 0, padded(y_tables.columns[i + 1]))
+    shift = 1 if y_tables.rows.step else len(y_tables.member) * rows.size
     weights = weights_at(sentence, i)
     begin = y_tables.arc_sets[kind]
     end = y_tables.arc_sets[kind + 1]
     fill(values, 0, (end - begin) * size, 0.0)
     for s in range(begin, end):
         into = RowSlice(values, (s - begin) * size, size)
-        add_arcs(into, rows, y_tables.arc, y_tables.arc_set[s], y_tables.arc_set[s + 1], weights)
+        first = y_tables.arc_set[s]
+        add_arcs(into, rows, shift, y_tables.arc, first, y_tables.arc_set[s + 1], weights)
 
 
 @jit_helper
@@ -300,10 +284,8 @@ def class_values(y_tables: YTables, i: int, values: Floats, back: Floats) -> Non
         into = RowSlice(back, c * size, size)
         for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
             row = RowSlice(values, (y_tables.class_set[e] - first) * size, size)
-            add(y_tables.lanes, into, row, 1.0, 0)
-    copies = y_tables.copies[0]
-    if copies > 1:
-        fill_shifted_copies(y_tables.lanes, back, len(y_tables.member), size, copies)
+            add(y_tables.rows, into, row, 1.0, 0)
+    fill_shifted_copies(y_tables.rows, back, len(y_tables.member), size)
 
 
 @jit_helper
@@ -316,9 +298,7 @@ def ending_values(y_tables: YTables, sentence: Sentence, ends: Floats, back: Flo
         weight = sentence.final[y_tables.state[y_tables.member[c]]]
         for k in range(y_tables.columns[n]):
             back[c * size + k] = weight * ends[k]
-    copies = y_tables.copies[0]
-    if copies > 1:
-        fill_shifted_copies(y_tables.lanes, back, len(y_tables.member), size, copies)
+    fill_shifted_copies(y_tables.rows, back, len(y_tables.member), size)
 
 
 @jit_entry

@@ -33,9 +33,9 @@ from fsmeu.trellis.layer_step import LayerStep, Steps, acceptor_of, steps_of
 from fsmeu.trellis.roundings import BoundedValues, joined, one_value
 from fsmeu.trellis.walk_kernels import (
     AcceptorArcs,
-    Rows,
     SpaceBuffers,
     SpaceSteps,
+    WalkedSentences,
     span,
 )
 
@@ -222,19 +222,21 @@ def walk_gradient(view: LossAutomaton, layered: Layered, fixed: bool) -> tuple[f
 # -- all states of a space -------------------------------------------------------------------------
 
 
-def _rows(layered: Layered, acceptor: AcceptorArcs, weights: ArcWeights, batch: int) -> Rows:
+def _rows(
+    layered: Layered, acceptor: AcceptorArcs, weights: ArcWeights, batch: int
+) -> WalkedSentences:
     """Sentences of whole length, from the weights of a model for each, or of one for all."""
     arcs = weights.arcs.take(acceptor.order, axis=1)
     first = np.zeros(batch, np.int64)
     model = np.arange(batch) if len(arcs) > 1 else first
-    return Rows(arcs, model, first, weights.start[model], weights.final[model])
+    return WalkedSentences(arcs, model, first, weights.start[model], weights.final[model])
 
 
 def dense_walk(
     view_of: Callable[[int], LossAutomaton],
     z: Ints,
     acceptor: AcceptorArcs,
-    rows: Rows,
+    rows: WalkedSentences,
     behind: int,
 ) -> Final | None:
     """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``.
@@ -339,7 +341,7 @@ def walk_many(loss: Loss, z: Ints, layered: Layered, weights: ArcWeights) -> Bou
 
 
 def dense_walk_many(
-    loss: Loss, z: Ints, acceptor: AcceptorArcs, rows: Rows, behind: int
+    loss: Loss, z: Ints, acceptor: AcceptorArcs, rows: WalkedSentences, behind: int
 ) -> BoundedValues | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
     n = z.shape[1]
@@ -355,7 +357,9 @@ def dense_walk_many(
         def view_of(row: int, zs: Ints = zs) -> LossAutomaton:
             return loss.view(n, zs[row], weights=True)
 
-        final = dense_walk(view_of, zs, acceptor, Rows._make((rows.weights, *columns)), behind)
+        final = dense_walk(
+            view_of, zs, acceptor, WalkedSentences._make((rows.weights, *columns)), behind
+        )
         if final is None:
             return None
         parts.append(final.sums())
@@ -386,7 +390,7 @@ def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> BoundedValues | 
             start[i, : widths[i]] = before[i]
             final[i, : widths[end]] = after[end]
         weights = arcs.weight[acceptor.order][None]
-        rows = Rows(weights, 0 * first, first, start, final)
+        rows = WalkedSentences(weights, 0 * first, first, start, final)
         windows = sliding_window_view(z, form.k)
         sums = dense_walk_many(form.loss, windows, acceptor, rows, layered.roundings)
         if sums is None:

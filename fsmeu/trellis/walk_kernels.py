@@ -22,9 +22,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.trellis.batches import RowSlice
-from fsmeu.trellis.count_rows import add_arcs, dot, fill
 from fsmeu.trellis.kernels import jit_entry, jit_helper, unsigned
+from fsmeu.trellis.rows import RowSlice, add_arcs, dot, fill
 
 
 class AcceptorArcs(NamedTuple):
@@ -81,7 +80,7 @@ class BackwardLayer(NamedTuple):
     slopes: Floats  # derivatives with respect to the weights of its arcs, (arcs of the position,)
 
 
-class Rows(NamedTuple):
+class WalkedSentences(NamedTuple):
     """Sentences that are walked over one space."""
 
     weights: Floats  # weights of all arcs, in the order of the acceptor, (models, arcs)
@@ -125,7 +124,7 @@ def gather(at: Position, g: int, layer: MassLayer) -> None:
         fill(layer.row, q * states + low, q * states + high, 0.0)
         into = RowSlice(layer.row, q * states + low, high - low)
         masses = RowSlice(layer.mass[q * width * states + low :], 0, states)
-        add_arcs(into, masses, acceptor.arc, begin, end, RowSlice(at.weight, 0, 0))
+        add_arcs(into, masses, 0, acceptor.arc, begin, end, RowSlice(at.weight, 0, 0))
 
 
 @jit_helper
@@ -259,7 +258,11 @@ def clear(layer: MassLayer, width: int) -> None:
 
 @jit_entry
 def span(
-    acceptor: AcceptorArcs, rows: Rows, space: SpaceSteps, buffers: SpaceBuffers, ending: Floats
+    acceptor: AcceptorArcs,
+    rows: WalkedSentences,
+    space: SpaceSteps,
+    buffers: SpaceBuffers,
+    ending: Floats,
 ) -> None:
     """Adds to ``ending`` (batch, quantities * states) the masses in which sentences end."""
     mass = buffers.mass

@@ -46,7 +46,7 @@ class Workspace:
     @property
     def lanes(self) -> int:
         """The length of rows of lanes, 0 where rows are by count."""
-        return int(self.y_tables.lanes.powers.shape[1])
+        return int(self.y_tables.rows.powers.shape[1])
 
     @cached_property
     def margin(self) -> int:
@@ -62,13 +62,13 @@ class Workspace:
     def layer_cells(self, n: int) -> tuple[int, int]:
         """The size of an array of one layer's pairs, and of one of classes."""
         columns = int(padded(self.y_tables.columns[n]))
-        classes = len(self.y_tables.member) * int(self.y_tables.copies[0])
+        classes = len(self.y_tables.member) * max(1, len(self.y_tables.rows.rises))
         return int(self.y_tables.width[n]) * columns + self.margin, classes * columns + self.margin
 
     @cached_property
     def mass_cells(self) -> Ints:
         """How many numbers rows of masses have up to each layer, (n + 1,)."""
-        return np.cumsum(np.diff(self.y_tables.rows) * padded(self.y_tables.columns))
+        return np.cumsum(np.diff(self.y_tables.opened) * padded(self.y_tables.columns))
 
     @cached_property
     def best_cells(self) -> Ints:
@@ -82,7 +82,7 @@ class Workspace:
         recycles = layers is not None and bool((self.y_tables.pair_arc[:, 4] != 0).all())
         cells = int(self.mass_cells[n])
         if recycles:
-            by_layer = np.diff(self.y_tables.rows) * padded(self.y_tables.columns)
+            by_layer = np.diff(self.y_tables.opened) * padded(self.y_tables.columns)
             cells = 2 * int(by_layer[: n + 1].max() + self.margin)
         guard_size("masses", cells, 1 << 32)  # where rows begin has 32 bits
         return ForwardLayers(
@@ -93,7 +93,7 @@ class Workspace:
             top=np.zeros(1, np.int64),
             recycles=np.array([recycles]),
             class_row=np.zeros((2, self.layer_cells(n)[1])),
-            class_total=np.zeros((2, len(self.y_tables.member) * self.y_tables.copies[0])),
+            class_total=np.zeros((2, len(self.y_tables.member))),
             part=np.zeros(max(1, self.lanes)),
             deficit=np.zeros(self.lanes),
             escaped=np.zeros(1),

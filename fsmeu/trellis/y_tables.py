@@ -19,9 +19,9 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints, Places
 from fsmeu.fst.distinct import distinct, distinct_rows, distinct_sets, first_places, row_keys
-from fsmeu.trellis.batches import Lanes
 from fsmeu.trellis.composed import Composed, classes_of
 from fsmeu.trellis.features import ConcatenatedRows, begins_of, features_of
+from fsmeu.trellis.rows import Rows
 
 _STEEP = 30.0  # x c from which on a deficit would be all of the mass
 
@@ -35,9 +35,9 @@ class YTables(NamedTuple):
     Attributes:
         kind: the kind of each position, (n,).
         width: pairs of each layer, (n + 1,).
-        columns: the length of rows in each layer: values of the counter, or lanes, (n + 1,).
+        columns: the length of rows in each layer: values of the counter, or nodes, (n + 1,).
         classes: classes of each layer, (n + 1,).
-        rows: rows of masses that pairs before each layer have of their own, (n + 2,).
+        opened: rows of masses that pairs before each layer have of their own, (n + 2,).
         state: the acceptor's state of each pair.
         class_of: the class of each pair.
         member: the first pair of each class.
@@ -46,7 +46,7 @@ class YTables(NamedTuple):
         target_groups: where those of each kind begin.
         target_group: target, counted, first class arc, whether it is the first of its target; and
             one more row for the end.
-        class_arc: row of the class before, 0, weight.
+        class_arc: class before, 0, weight.
         class_steps: where those of each kind begin.
         class_step: class after, class before, weight, counted: the pair arcs, taken together.
         class_groups: where those of each kind begin.
@@ -54,8 +54,7 @@ class YTables(NamedTuple):
         incoming_arc: class before, 0, weight: all arcs by class after.
         arc_sets: where those of each kind begin.
         arc_set: the first arc of each set, and the end.
-        arc: row of the class after, what that row is moved by, weight.
-        arc_target: class after, counted, of each arc.
+        arc: class after, counted, weight.
         class_sets: where the arc sets of each class begin, (kinds, classes + 1).
         class_set: arc sets of classes.
         source_features: where those of each kind begin.
@@ -64,15 +63,14 @@ class YTables(NamedTuple):
         target_feature: pair after, feature.
         operations: for each kind, sums and products on the way from a pair to one after, at most.
         at_cap: the pairs with an age at the cap.
-        copies: how many rows a class has, (1,): one for each number that an arc counts, with lanes.
-        lanes: what counting does to lanes.
+        rows: what counting does to a row.
     """
 
     kind: Ints
     width: Ints
     columns: Ints
     classes: Ints
-    rows: Ints
+    opened: Ints
     state: Places
     class_of: Ints
     member: Ints
@@ -89,7 +87,6 @@ class YTables(NamedTuple):
     arc_sets: Ints
     arc_set: Ints
     arc: Places
-    arc_target: Places
     class_sets: Ints
     class_set: Ints
     source_features: Ints
@@ -98,8 +95,7 @@ class YTables(NamedTuple):
     target_feature: Places
     operations: Ints
     at_cap: Ints
-    copies: Ints
-    lanes: Lanes
+    rows: Rows
 
 
 def tables_of_y(composed: Composed, adds: Bools) -> YTables:
@@ -153,7 +149,7 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         width=composed.width,
         columns=composed.columns,
         classes=np.searchsorted(member, composed.width),
-        rows=np.cumsum([0, composed.width[0], *opened[composed.kind]]),
+        opened=np.cumsum([0, composed.width[0], *opened[composed.kind]]),
         state=composed.state.astype(np.uint32),
         class_of=class_of,
         member=member,
@@ -170,7 +166,6 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         arc_sets=np.array(arc_set.begins),
         arc_set=np.append(arc_set.rows().ravel(), len(arc)),
         arc=arc.places(),
-        arc_target=arc.places(),
         class_sets=np.array(class_sets, np.int64).reshape(len(kinds), count + 1),
         class_set=class_set.rows().ravel(),
         source_features=np.array(source_feature.begins),
@@ -179,42 +174,25 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         target_feature=target_feature.places(),
         operations=np.array(operations, np.int64),
         at_cap=np.flatnonzero(composed.at_cap),
-        copies=np.ones(1, np.int64),
-        lanes=Lanes(np.zeros((0, 0)), np.zeros((0, 0))),
+        rows=Rows(1, np.zeros((0, 0)), np.zeros((0, 0))),
     )
 
 
-def with_copies(y_tables: YTables) -> YTables:
-    """The tables for rows that what is counted multiplies, in place of moving them.
-
-    The row of class c for an arc that counts m is row c + classes * m.
-    """
-    classes = len(y_tables.member)
-    arc = y_tables.arc.copy()
-    arc[:, 0] += classes * arc[:, 1]
-    arc[:, 1] = 0
-    class_arc = y_tables.class_arc.copy()
-    sizes = np.diff(y_tables.target_group[:, 2])
-    class_arc[:, 0] += classes * np.repeat(y_tables.target_group[:-1, 1], sizes)
-    counted = (y_tables.target_group[:, 1], y_tables.arc_target[:, 1], y_tables.pair_arc[:, 3])
-    most = max(int(amounts.max(initial=0)) for amounts in counted)
-    return y_tables._replace(arc=arc, class_arc=class_arc, copies=np.array([1 + most]))
-
-
 def at_nodes(y_tables: YTables, nodes: Floats) -> YTables:
-    """The tables ``with_copies`` for rows of one number for each node x, (lanes,)."""
-    copies = int(y_tables.copies[0])
+    """The tables for rows by node, for nodes x, (nodes,)."""
+    counted = (y_tables.target_group[:, 1], y_tables.arc[:, 1], y_tables.pair_arc[:, 3])
+    copies = 1 + max(int(amounts.max(initial=0)) for amounts in counted)
     # What rows are moved by on the way is at most the greatest value of the counter.
     exponents = np.multiply.outer(np.arange(max(int(y_tables.columns[-1]), copies)), nodes)
     size = int(padded(np.array(len(nodes))))
     powers = np.zeros((len(exponents), size))
-    with np.errstate(over="ignore"):  # a lane whose masses are infinite tells nothing
+    with np.errstate(over="ignore"):  # a node whose masses are infinite tells nothing
         powers[:, : len(nodes)] = np.exp(-exponents)
     # Where counting one item takes nearly all, the deficit is not looked at.
     rises = np.zeros((copies, size))
     rises[:, : len(nodes)] = np.expm1(np.minimum(exponents[:copies], _STEEP))
     columns = np.full_like(y_tables.columns, len(nodes))
-    return y_tables._replace(columns=columns, lanes=Lanes(powers, rises))
+    return y_tables._replace(columns=columns, rows=Rows(0, powers, rises))
 
 
 def uncounted(y_tables: YTables) -> YTables:
