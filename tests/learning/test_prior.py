@@ -185,7 +185,11 @@ def test_shares_are_found_by_calibration(inner):
         rows, _ = drawn(share)
         assert made.prior_of(rows) == pytest.approx(share, abs=0.03 + 0.05 * share)
         assert told(lambda rows=rows: made.predict(rows)) == []
-    (said,) = told(lambda: made.predict(rows * 3.0))
+
+
+def test_rows_that_look_otherwise_are_told_of():
+    made = DTAClassifier("fscore", prior="estimate").fit(*TRAIN)
+    (said,) = told(lambda: made.predict(drawn(0.1)[0] * 3.0))
     assert "no share explains them" in said
 
 
