@@ -19,8 +19,8 @@ from tests.support import missing, nightly
 from tests.support.kernels import kernels_that_run
 
 QUICK_SHARE = 6  # one in so many hypothesis examples is drawn by default
-PLAIN_LOOPS = ExitStack()
 FEWEST = 10  # and at least so many, where a test asks for more
+PLAIN_LOOPS = ExitStack()
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)

@@ -14,16 +14,6 @@ class Mistakes:
         return float(state)
 
 
-class Differs(Mistakes):
-    """Whether any position differs: zero-one loss."""
-
-    def start(self):
-        return False
-
-    def step(self, state, z, y):
-        return state or z != y
-
-
 class Constant(Mistakes):
     """The same for all pairs."""
 
