@@ -35,7 +35,7 @@ class Estimate(NamedTuple):
     masses: Floats  # of the models
 
     def reach(self, width: float = math.inf) -> Floats:
-        """How far the values may be off, (batch,): what is promised, or more where digits cancel."""
+        """How far values may be off, (batch,): what is promised, or more where digits cancel."""
         reach: Floats = np.maximum(PROMISED * scale_of(self.values, width), self.lost)
         return reach
 
