@@ -140,7 +140,6 @@ FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a se
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 RANKED_CELLS = 4_000_000  # values of candidates that are computed at once: 32 MB
 LISTED_ARCS = 1 << 20  # arcs of a model of which it is asked whether they leave one reference
-LISTED_PATHS = 4  # shortest paths of a machine that are valued in doubles
 MEASURED_CHANGES = 16  # changes of one label whose values tell what one costs
 CORPUS_CHANGES = 8  # changes of a label, about, that are valued where a gap is measured by them
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few

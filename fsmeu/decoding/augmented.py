@@ -34,7 +34,7 @@ from fsmeu.fst.compose import guard_arcs
 from fsmeu.fst.constraint import restricted
 from fsmeu.fst.layers import Layer, LogLayered, in_logs
 from fsmeu.losses.machine.view import LossAutomaton
-from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.estimate import PROMISED
 
 WHY = "the best path of the model's logarithms and the loss against the given reference"
 
@@ -56,7 +56,7 @@ def decide_augmented(problem: Problem, y: Ints) -> Decision:
     if best.value == -np.inf:
         must = "some allowed sequence must have a probability above 0"
         raise EmptyError("decode with augment", must, remedy="Loosen the constraint")
-    reach = composed.error(best.value)
+    reach = PROMISED * abs(best.value)
     return Decision(
         labels=problem.model.alphabet.decode(best.labels),
         value=best.value,
@@ -90,7 +90,6 @@ class _Composed:
     ends: Floats  # what ending in each state adds, (states,)
     kind: Ints  # the kind of end of each state, (states,)
     slopes: Floats  # what a unit of each register pays, by kind of end, (registers, kinds)
-    roundings: int  # behind the logarithms of the model
 
     def sums(self, kind: int) -> list[Floats]:
         """The greatest sums after positions 0, ..., n by the slopes of a kind, (states,) each."""
@@ -146,16 +145,6 @@ class _Composed:
         most: Floats = np.maximum(steeper * low, steeper * high).sum(axis=0)
         return most
 
-    def error(self, value: float) -> float:
-        """A bound on the error of a sum, from the greatest numbers that it can have added."""
-        steepest = np.abs(self.slopes).max(axis=1, initial=0.0)
-        paid = [np.abs(arcs.gains) @ steepest for arcs in self.arcs]
-        parts = [self.start, self.ends, *(arcs.weight for arcs in self.arcs), *paid]
-        size = abs(value) + sum(_greatest(part) for part in parts)
-        operations = 4 * (len(self.arcs) + len(self.slopes) + 2)
-        of_logarithms = relative_error(self.roundings + operations)
-        return relative_error(operations) * size + of_logarithms
-
 
 class _Path(NamedTuple):
     """A best path: the sum that it has, -inf where there is none, and its labels."""
@@ -179,11 +168,6 @@ def _best_path(composed: _Composed) -> _Path:
         bounds[kind] = -np.inf
         kind = int(bounds.argmax())
     return best
-
-
-def _greatest(numbers: Floats) -> float:
-    """The greatest absolute value of those that are finite."""
-    return float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
 
 
 def _scores(problem: Problem) -> LogLayered:
@@ -217,7 +201,7 @@ def _composed(problem: Problem, y: Ints) -> _Composed:
     pays = -problem.sign
     ends = pays * values[states.row] + scores.final[states.state]
     own = kind.ravel()[states.row]
-    return _Composed(scores.start[first], every, ends, own, pays * kinds, scores.roundings)
+    return _Composed(scores.start[first], every, ends, own, pays * kinds)
 
 
 class _States(NamedTuple):

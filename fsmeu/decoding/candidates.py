@@ -13,10 +13,8 @@ from fsmeu.decoding.problem import (
     Answer,
     Method,
     Problem,
-    certify,
+    looked_again,
     one_by_one,
-    optimality_gap,
-    with_best_of_all,
 )
 from fsmeu.errors import Argument, FsmeuError, SizeLimitError, wording
 from fsmeu.fst.compose import guard_size, max_states
@@ -74,14 +72,13 @@ def _viterbi(problems: Sequence[Problem]) -> list[Answer]:
     """The most probable sequences; the best ones when the value only asks whether z equals y.
 
     Proven: all equal pairs have one value and all others one value that is no better, so that
-    E[value] is v1 + (v0 - v1) P(z). Probabilities are products of n factors, so that the decision
-    is off by n units of rounding of (v0 - v1) P(z) at most.
+    E[value] is v1 + (v0 - v1) P(z).
     """
     best: Sequence[Ints | None] = [None] * len(problems)
     if len(problems) > 1 and problems[0].constraint is None:
         best = most_probable_many([problem.model for problem in problems])
     return [
-        Answer(problem.likely_sequence() if z is None else z, True, WHY_EQUAL, 1)
+        Answer(problem.likely_sequence() if z is None else z, WHY_EQUAL, 1, gap=0.0)
         for problem, z in zip(problems, best, strict=True)
     ]
 
@@ -92,7 +89,7 @@ def _marginal(problem: Problem) -> Answer | str:
     if not problem.allows(indices):
         return "the most probable labels must satisfy the constraint"
     why = "the most probable label at each position; the loss was not asked"
-    return Answer(indices.astype(np.int64), False, why, 1)
+    return Answer(indices.astype(np.int64), why, 1)
 
 
 # -- lists -----------------------------------------------------------------------------------------
@@ -164,20 +161,16 @@ def _best_listed(
     problem: Problem, candidates: Sequence[Ints], why: str, everything: bool
 ) -> Answer:
     """The best of the candidates that were valued; proven best of all where it is."""
-    values, errors = valued_candidates(problem, candidates)
-    signed = problem.sign * values
-    best = int(signed.argmax())
+    values = valued_candidates(problem, candidates)
+    best = int((problem.sign * values).argmax())
     late = late_sentence(problem, len(values), len(candidates))
-    value = float(values[best])
-    error = float(errors[best])
-    answer = Answer(candidates[best], False, late or why, len(values), value, error)
-    if late or not everything or problem.keep is not None:
-        return answer
-    return certify(problem, answer, optimality_gap(signed, errors, best))
+    is_all = everything and not late
+    gap = 0.0 if is_all else np.inf
+    return Answer(candidates[best], late or why, len(values), float(values[best]), gap)
 
 
 def valued_candidates(problem: Problem, candidates: Sequence[Ints], engine: str = "auto") -> Floats:
-    """Values and bounds on errors, (2, k), of the k >= 1 first candidates: all that may be valued.
+    """The expected values, (k,), of the k >= 1 first candidates: all that may be valued.
 
     That are those of the budget; fewer, where the time is over before.
     """
@@ -194,7 +187,7 @@ def valued_candidates(problem: Problem, candidates: Sequence[Ints], engine: str 
         size = min(size, count - done)
         blocks.append(problem.values(candidates[done : done + size], engine))
         done += size
-    return np.concatenate(blocks, axis=1)
+    return np.concatenate(blocks)
 
 
 def late_sentence(problem: Problem, valued: int, count: int) -> str:
@@ -278,8 +271,8 @@ def _search(problem: Problem) -> Answer:
     top = -np.inf
     tried = 0
     why = "the most probable allowed sequence"
-    answer = with_best_of_all(problem, Answer(best, False, why, 1))
-    if answer.exact:
+    [answer] = looked_again([problem], [Answer(best, why, 1)])
+    if isinstance(answer, Answer) and answer.exact:
         return answer
     ended = False
     changes = Changes(problem)
@@ -301,7 +294,7 @@ def _search(problem: Problem) -> Answer:
         why = f"the best so far: {problem.stopped} before no single label change improved it"
     else:
         why = f"{why}: {problem.stopped} before any other was compared with it"
-    return Answer(best, False, why, tried)
+    return Answer(best, why, tried)
 
 
 def _starts(problem: Problem, first: Ints) -> list[Ints]:

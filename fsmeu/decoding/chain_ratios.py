@@ -406,7 +406,7 @@ def _decided(problem: Problem) -> Answer | str:
     row = int(np.argmax(bounds[:-1]))
     answer = candidates[row]
     why = f"{_WHY}; {found.tried} numbers of ones were tried, all others are bounded"
-    unproven = Answer(answer.z, False, why, n + 1, answer.value.value, answer.value.error)
+    unproven = Answer(answer.z, why, n + 1, answer.value.value)
     gap = optimality_gap(bounds, errors, row)
     return certify(problem, unproven, gap, "bounds reach beyond its value")
 

@@ -7,7 +7,7 @@ that differ in the numbers of their models alone are decided together, and one i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fsmeu import errors, limits
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
 from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
-from fsmeu.decoding.decision import Bounds, Decision, bounds_of_best
+from fsmeu.decoding.decision import Bounds, Decision, ReachedValue, bounds_of_best
 from fsmeu.decoding.documents import LANES
 from fsmeu.decoding.explicit import EXPLICIT
 from fsmeu.decoding.problem import (
@@ -23,10 +23,8 @@ from fsmeu.decoding.problem import (
     Clock,
     Method,
     Problem,
-    certify_by_changes,
-    in_range,
-    revalued,
-    valued,
+    is_near,
+    looked_again,
 )
 from fsmeu.decoding.ranking import RANKING
 from fsmeu.decoding.ratios import RATIOS
@@ -40,7 +38,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.progress import Progress
-from fsmeu.trellis.roundings import BoundedValue
 
 _EXACT = (RATIOS, CHAIN_RATIOS, ADDITIVE, LANES, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 
@@ -107,18 +104,16 @@ class Options(NamedTuple):
 
 @dataclass(frozen=True)
 class EngineMethods:
-    """The methods of an engine, and what is done with their answers."""
+    """The methods of an engine."""
 
     methods: Mapping[str, Method]
     exact: tuple[str, ...]  # those that prove their answers, in the order of "auto"
     unproven: tuple[str, ...]  # those that answer where none proves its answer
-    finish: Callable[[Sequence[Problem], Sequence[Answer | str]], list[Answer | str]]
-    revalue: Callable[[Problem, Answer], Answer]  # the answer that no method proves
 
 
 METHODS_BY_ENGINE = {
-    "auto": EngineMethods(METHODS, EXACT, _UNPROVEN, valued, revalued),
-    "openfst": EngineMethods(EXPLICIT, tuple(EXPLICIT), (), in_range, lambda _, answer: answer),
+    "auto": EngineMethods(METHODS, EXACT, _UNPROVEN),
+    "openfst": EngineMethods(EXPLICIT, tuple(EXPLICIT), ()),
 }
 
 
@@ -171,26 +166,20 @@ class BestAnswer:
 
     def take(self, method: str, answer: Answer) -> None:
         """Takes the answer of a method, unless one that is as good is known."""
-        assert answer.value is not None
-        signed = self.problem.sign * answer.value
-        self.near |= answer.near
+        signed = self._signed(answer)
+        self.near |= is_near(self.problem, answer)
         self.upper = min(self.upper, signed + answer.gap)
         if self.answer is None or self._rank(answer) > self._rank(self.answer):
             self.method = method
-            gap = max(0.0, self.upper - signed + answer.error)
-            self.answer = replace(answer, gap=min(answer.gap, gap))
+            self.answer = replace(answer, gap=min(answer.gap, max(0.0, self.upper - signed)))
+
+    def _signed(self, answer: Answer) -> float:
+        assert answer.value is not None
+        return self.problem.sign * answer.value
 
     def _rank(self, answer: Answer) -> tuple[bool, float]:
-        """Proofs come first, then what values are at least."""
-        assert answer.value is not None
-        return answer.exact, self.problem.sign * answer.value - answer.error
-
-    def certify(self) -> None:
-        """Asks whether what changes of labels cost proves the best answer, where no method does."""
-        if self.answer is not None and not self.done:
-            self.answer = certify_by_changes(self.problem, self.answer)
-            self.near |= self.answer.near
-            self.done = self.answer.exact
+        """Proofs come first, then values."""
+        return answer.exact, self._signed(answer)
 
     def decision(self) -> Decision:
         """The decision for the best answer, which has its value."""
@@ -204,10 +193,8 @@ def decide(problems: Sequence[Problem], options: Options) -> list[Decision]:
 
     They are those of the first method that applies and proves its answer; else the best answer of
     those that apply. A method that proves nothing, or may not, ends it, and is not asked where an
-    answer is known to be near the best: it could gain nothing that is worth its time. What takes
-    the time of valuing some sequences, to prove an answer or to value it better, comes after all
-    methods that might prove theirs. Where none answers, the error is that of the last. The time of
-    a problem begins here.
+    answer is known to be near the best: it could gain nothing that is worth its time. Where none
+    answers, the error is that of the last. The time of a problem begins here.
     """
     for problem in problems:
         problem.clock.over()
@@ -219,14 +206,11 @@ def decide(problems: Sequence[Problem], options: Options) -> list[Decision]:
     rows = [BestAnswer(problem) for problem in problems]
     proving = [name for name in names if name not in engine.unproven]
     _ask(rows, proving, names, engine)
-    for row in rows:
-        row.certify()
     _ask([row for row in rows if not row.near], names[len(proving) :], names, engine)
     for row in rows:
         if row.answer is None:
             with advising_default() if options.engine == "openfst" else nullcontext():
                 raise row.fault or _too_many(first)
-        row.answer = engine.revalue(row.problem, row.answer)
     return [row.decision() for row in rows]
 
 
@@ -264,7 +248,7 @@ def _answers(
     if name == EXHAUSTIVE.name != names[-1]:  # half of the time: there is some for the search
         timed = [replace(problem, clock=problem.clock.half()) for problem in problems]
     try:
-        answers = engine.finish(problems, method.decide(timed))
+        answers = looked_again(problems, method.decide(timed))
         return [method.refused(a) if isinstance(a, str) else a for a in answers]
     except RangeError:
         raise
@@ -276,9 +260,10 @@ def _answers(
 
 def _decision(problem: Problem, labels: list[Label], answer: Answer, method: str) -> Decision:
     """The decision for an answer that has its value."""
-    value = float(answer.value)  # type: ignore[arg-type]
-    reached = BoundedValue(value, answer.error)
-    bounds = bounds_of_best(problem.loss, problem.n, reached, answer.exact, answer.gap)
+    assert answer.value is not None
+    value = float(answer.value)
+    reached = ReachedValue(value, answer.reach, answer.gap, answer.exact)
+    bounds = bounds_of_best(problem.loss, problem.n, reached)
     if problem.keep is not None:  # the value is only that of what was kept
         bounds = Bounds(*problem.loss.value_range(problem.n))
     return Decision(

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from fsmeu import limits
-from fsmeu.arrays import Ints
 from fsmeu.decoding.clock import ToldBounds
 from fsmeu.decoding.corpus_totals import FoundHypotheses, best_by_totals
-from fsmeu.decoding.decision import PRECISION, CorpusDecision
+from fsmeu.decoding.decision import PRECISION, CorpusDecision, ReachedValue, bounds_of_best
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.documents import LANES
 from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
@@ -39,6 +38,7 @@ from fsmeu.losses.protocol import LossLike, takes_loss
 from fsmeu.models import ModelLike
 from fsmeu.parallel import checked_jobs
 from fsmeu.progress import Progress, check_progress
+from fsmeu.trellis.estimate import scale_of
 
 _WHY = (
     "the value is linear in what reads both sequences and otherwise looks at one count of each, so "
@@ -96,13 +96,17 @@ def decode_corpus(
     corpus = replace(free, constraint=constraint)
     sign = 1.0 if free.loss.kind == "utility" else -1.0
     if engine == "openfst":
-        hypotheses, best = best_corpus_hypotheses(corpus, sign)
+        best = best_corpus_hypotheses(corpus, sign)
+        width = corpus.loss.value_range(corpus.n).width
+        exact = best.reach <= 1.001 * PRECISION * float(scale_of(best.value, width))
+        reached = ReachedValue(best.value, best.reach, 0.0, exact)
+        bounds = bounds_of_best(corpus.loss, corpus.n, reached)
         return CorpusDecision(
-            labels=_named(corpus, hypotheses),
+            labels=_named(corpus, best.hypotheses),
             value=best.value,
-            lower=best.lower,
-            upper=best.upper,
-            exact=best.exact,
+            lower=bounds.lower,
+            upper=bounds.upper,
+            exact=exact,
             method="exhaustive",
             why="all hypotheses of all sentences were composed and valued",
         )
@@ -193,8 +197,9 @@ def _decision(corpus: Corpus, found: FoundHypotheses, method: str, why: str) -> 
     """The decision for hypotheses, exact where their bounds are close."""
     low = float(min(found.bounds))
     high = float(max(found.bounds))
-    reach = (high - low) / (2 * PRECISION)
-    exact = reach <= abs(found.value) or reach <= _step(corpus, found.labels, found.value)
+    width = corpus.loss.value_range(corpus.n).width
+    promised = PRECISION * float(scale_of(found.value, width))
+    exact = high - low <= 3.001 * promised  # twice what the value may be off, and the gap
     return CorpusDecision(
         labels=_named(corpus, found.labels),
         value=found.value,
@@ -211,21 +216,3 @@ def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
     """The labels of the hypotheses of all sentences, from their indices."""
     pairs = zip(corpus.models, hypotheses, strict=True)
     return [model.alphabet.decode(np.asarray(z).tolist()) for model, z in pairs]
-
-
-def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:
-    """The median of |change of the value| over changes of one label: a scale for values near 0.
-
-    What the constraint does not allow may be changed to, too. It is 0 where the loss is not defined
-    for all hypotheses, as changes may leave these.
-    """
-    if corpus.restricts_hypotheses:
-        return 0.0
-    free = replace(corpus, constraint=None)
-    places = [(row, i) for row, z in enumerate(zs) for i in range(len(z))]
-    changes = []
-    for row, i in places[:: max(1, len(places) // limits.CORPUS_CHANGES)]:
-        changed = [*zs[:row], zs[row].copy(), *zs[row + 1 :]]
-        changed[row][i] = (changed[row][i] + 1) % len(corpus.models[row].alphabet)
-        changes.append(abs(corpora.linear_expectation(free, changed).value - value))
-    return float(np.median(changes)) if changes else 0.0

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from fsmeu.errors import InputError, shorten, visible
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.protocol import Loss
-from fsmeu.trellis.roundings import BoundedValue
+from fsmeu.trellis.estimate import PROMISED, scale_of
 
-PRECISION = 1e-9
+PRECISION = PROMISED
 """What is claimed to be best is so up to this part of its scale."""
 
 
@@ -81,25 +81,26 @@ class Bounds(NamedTuple):
     upper: float
 
 
-def bounds_of_best(
-    loss: Loss, n: int, reached: BoundedValue, exact: bool, gap: float = math.inf
-) -> Bounds:
-    """Bounds of the best expected value, given the value that was reached.
+class ReachedValue(NamedTuple):
+    """The expected value of what was decided on, and what is known of the best one."""
 
-    Args:
-        loss: the loss or utility.
-        n: the number of labels.
-        reached: the value; its error is at least taken to be ``PRECISION`` of it.
-        exact: whether nothing is better beyond rounding.
-        gap: nothing is better by more than this; infinite where that is not known.
-    """
+    value: float
+    reach: float = 0.0  # how far it may be off, if that is more than is promised
+    gap: float = math.inf  # nothing is better by more than this; infinite where that is not known
+    exact: bool = False  # whether nothing is better than is promised
+
+
+def bounds_of_best(loss: Loss, n: int, reached: ReachedValue) -> Bounds:
+    """Bounds of the best expected value of a loss at length n, given the value that was reached."""
     value = reached.value
-    reach = max(PRECISION * abs(value), reached.error if reached.error < math.inf else 0.0)
-    better = reach + (gap if gap < math.inf else 0.0)
+    declared = loss.value_range(n)
+    reach = max(reached.reach, PRECISION * float(scale_of(value, declared.width)))
     is_utility = loss.kind == "utility"
-    if not exact and gap == math.inf:
-        least, greatest = loss.value_range(n)
-        return Bounds(value - reach, greatest) if is_utility else Bounds(least, value + reach)
+    if not reached.exact and reached.gap == math.inf:
+        if is_utility:
+            return Bounds(value - reach, declared.high)
+        return Bounds(declared.low, value + reach)
+    better = reach + (reached.gap if reached.gap < math.inf else 0.0)
     if is_utility:
         return Bounds(value - reach, value + better)
     return Bounds(value - better, value + reach)

@@ -51,7 +51,7 @@ def _by_lanes(problem: Problem) -> Answer | str:
         if cap is not None and trellis.reaches_cap(found.labels[0]):
             continue
         value = problem.sign * found.value
-        answer = Answer(found.labels[0], False, WHY, problem.n + 1, value, found.error)
+        answer = Answer(found.labels[0], WHY, problem.n + 1, value)
         gap = max(0.0, found.upper - found.value) + found.error
         return certify(problem, answer, gap, "bounds reach beyond its value")
     return "chunks must be shorter"

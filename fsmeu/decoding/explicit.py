@@ -28,7 +28,6 @@ from fsmeu.decoding.candidates import (
     EXHAUSTIVE,
     VITERBI,
     WHY_EQUAL,
-    equality_values,
 )
 from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.explicit_lists import best_of_all, guard_prefixes
@@ -36,15 +35,13 @@ from fsmeu.decoding.problem import (
     Answer,
     Method,
     Problem,
-    certify,
     one_by_one,
 )
 from fsmeu.decoding.ranking import RANKING, ranked, valued_ranking
 from fsmeu.decoding.split import ADDITIVE, COUNTING, GAINS_OVERFLOW, why_split
-from fsmeu.decoding.tape_machines import StepWorths, TapeMachine, Worth, tape_machine
-from fsmeu.expectation.composition import path_roundings
+from fsmeu.decoding.tape_machines import StepGains, TapeMachine, tape_machine
 from fsmeu.expectation.query import allowed_layers, fitted
-from fsmeu.fst.best_path import best_paths, least_cost
+from fsmeu.fst.best_path import COARSE, ROUNDS, shortest_path
 from fsmeu.fst.constraint import ConstraintLike, as_constraint, restricted
 from fsmeu.fst.distance import determinized
 from fsmeu.fst.image import ArcTable, fst_from_table, symbol_table, trimmed, without_zero_arcs
@@ -53,7 +50,6 @@ from fsmeu.fst.openfst import Fst
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import LossLike
 from fsmeu.models import ModelLike, NBest, as_model
-from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import value_coefficients
 
 # -- losses that split by tape ---------------------------------------------------------------------
@@ -78,9 +74,9 @@ class TapeSearch:
         return tape_machine(self.form.y, self.problem.model.layered())
 
     @cached_property
-    def worths(self) -> StepWorths:
-        """What steps of the hypothesis are worth, by slopes."""
-        return StepWorths(self.form, self.hypotheses, self.reference)
+    def gains(self) -> StepGains:
+        """What steps of the hypothesis add to the expected value, by slopes."""
+        return StepGains(self.form, self.hypotheses, self.reference)
 
     @cached_property
     def tables(self) -> tuple[list[Floats], Floats]:
@@ -90,109 +86,82 @@ class TapeSearch:
         possible = np.ones((len(hyp), len(ref)), bool)
         return value_coefficients(self.form, self.problem.n, hyp[:, None], ref[None, :], possible)
 
-    def worth(self, end: int) -> Worth:
-        """What each step adds to the expected value of a hypothesis with this end."""
-        return self.worths([slope[end] for slope in self.tables[0]])
-
-    def costs(self, worth: Worth) -> tuple[Floats, Floats]:
-        """What arcs of the hypothesis's tape take from the best, and bounds on errors, (arcs,)."""
+    def costs(self, end: int) -> Floats:
+        """What arcs of the hypothesis's tape cost where it has this end, (arcs,)."""
+        gains = self.gains([slope[end] for slope in self.tables[0]])
         machine = self.hypotheses
-        arcs = machine.position, machine.step
-        sizes = worth.sizes[arcs]
-        return -self.problem.sign * worth.gains[arcs], relative_error(self.roundings) * sizes
-
-    @property
-    def roundings(self) -> int:
-        """A bound on the roundings behind what a path of steps is worth."""
-        return self.worths.roundings
+        return -self.problem.sign * gains[machine.position, machine.step]
 
     def ending(self, end: int) -> Floats:
         """What ending in a state costs: nothing where a path has this end, else inf, (states,)."""
         return np.where(self.hypotheses.ends[1] == end, 0.0, np.inf)
 
-    def offsets(self) -> tuple[Floats, Floats]:
-        """What every hypothesis with an end is worth before any step, and without signs."""
-        masses = self.worths.flows.masses
-        offset = self.tables[1]
-        return offset @ masses, np.abs(offset) @ masses
+    def offsets(self) -> Floats:
+        """What every hypothesis with an end is worth before any step, (ends,)."""
+        return self.tables[1] @ self.gains.flows.masses
 
     def likely_first(self) -> list[int]:
         """The ends in the order of their distance from the expected end of the reference."""
-        masses = self.worths.flows.masses
+        masses = self.gains.flows.masses
         ref = self.reference.ends[0]
-        middle = float(ref @ masses) / max(float(masses.sum()), LEAST)
+        middle = float(ref @ masses) / (float(masses.sum()) or 1.0)
         order = np.argsort(np.abs(self.hypotheses.ends[0] - middle), kind="stable")
         return [int(end) for end in order]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _split_answer(problem: Problem) -> Answer | str:
-    """The best of the shortest paths for all ends; those that cannot be best are not listed.
+    """The best of the shortest paths for all ends of the hypothesis's counter.
 
-    Arcs cost what they take from the expected value less a bound on its error, so that no path is
-    better than its cost says. One search in singles bounds the values of an end. The paths of the
-    end with the greatest bound are listed first, and so on until no bound is above the best value.
+    Arcs cost what they take from the expected value: one search for each end.
     """
     assert problem.split is not None
     search = TapeSearch(problem, problem.split)
     sign = problem.sign
     table = search.hypotheses.table
-    offsets, sizes = search.offsets()
-    apart = relative_error(search.roundings) * sizes + (problem.n + 1) * LEAST
-    bounds = np.full(len(offsets), -np.inf)
+    offsets = search.offsets()
+    best = Answer(np.zeros(0, np.int64), why_split(problem), value=-np.inf, gap=0.0)
     tried = 0
     for end in search.likely_first():
         spent = tried * (1 + table.arcs // limits.ARCS_PER_CANDIDATE)
         if tried and (spent >= problem.budget or problem.clock.over(tried / len(offsets))):
             break
         tried += 1
-        costs, errors = search.costs(search.worth(end))
-        if not (np.isfinite(costs - errors).all() and np.isfinite(offsets[end] + apart[end])):
+        costs = search.costs(end)
+        if not (np.isfinite(costs).all() and np.isfinite(offsets[end])):
             return GAINS_OVERFLOW
-        least = least_cost(table, costs - errors, search.ending(end))
-        bounds[end] = sign * offsets[end] - least + apart[end]
-    best = Answer(np.zeros(0, np.int64), False, "", value=-np.inf, error=0.0)
-    above = -np.inf
-    for end in np.argsort(-bounds, kind="stable").tolist():
-        assert best.value is not None
-        if bounds[end] <= best.value - best.error:
-            break
-        costs, errors = search.costs(search.worth(end))
-        paths = best_paths(table, costs - errors, search.ending(end), limits.LISTED_PATHS)
-        least = min(float(paths.costs[0]), paths.beyond)
-        above = max(above, sign * float(offsets[end]) - least + float(apart[end]))
-        own = paths.arcs[int(costs[paths.arcs].sum(axis=1).argmin())]
-        value = sign * float(offsets[end]) - float(costs[own].sum())
-        if value > best.value:
-            error = float(errors[own].sum() + apart[end])
-            labels = table.ilabel[own] - 1
-            best = Answer(labels, False, why_split(problem), value=value, error=error)
+        room = COARSE * float(np.abs(costs).max(initial=0.0)) * problem.n
+        for rounds in (1, ROUNDS):  # an end that cannot be the best is searched coarsely
+            path = shortest_path(table, costs, search.ending(end), rounds)
+            assert path is not None
+            assert best.value is not None
+            value = sign * float(offsets[end]) - float(costs[path].sum())
+            if value + room <= best.value:
+                break
+            if value > best.value:
+                best = replace(best, indices=table.ilabel[path] - 1, value=value)
     assert best.value is not None
-    reach = above - (best.value - best.error)
     candidates = 0 if problem.split.additive else len(offsets)
     answer = replace(best, value=sign * best.value, candidates=candidates)
     if tried < len(offsets):
         counts = f"{tried} of {len(offsets)} counts of z were tried"
-        only = f"only {counts} before {problem.stopped}"
-        return certify(problem, answer, np.inf, only)
-    return certify(problem, answer, reach)
+        return replace(answer, gap=np.inf, doubt=f"only {counts} before {problem.stopped}")
+    return answer
 
 
 # -- the most probable sequence --------------------------------------------------------------------
 
 
-def _likely(problem: Problem) -> tuple[ArcTable, int]:
-    """The model's machine of allowed sequences, one path each, and a bound on its roundings."""
+def _likely(problem: Problem) -> ArcTable:
+    """The model's machine of allowed sequences, one path each."""
     layered = problem.model.layered()
     if problem.constraint is not None:
         layered = restricted(layered, problem.constraint)
     table = trimmed(table_from_layered(layered))
-    roundings = path_roundings(table, problem.n) + layered.roundings
-    if not layered.unambiguous:
-        guard_prefixes(table, np.inf)
-        table = determinized(table)
-        roundings *= 3  # it sums, multiplies and divides
-    return table, roundings
+    if layered.unambiguous:
+        return table
+    guard_prefixes(table, np.inf)
+    return determinized(table)
 
 
 def _viterbi(problem: Problem) -> Answer:
@@ -200,21 +169,14 @@ def _viterbi(problem: Problem) -> Answer:
 
     E[value] is v1 + (v0 - v1) P(z), with the values of equal and of different sequences.
     """
-    table, roundings = _likely(problem)
-    paths = best_paths(table, table.weight, table.final, limits.LISTED_PATHS)
-    gap = relative_error(roundings)
-    if len(paths.costs):
-        gap += max(0.0, float(paths.costs[0]) - paths.beyond)
-    else:
+    table = _likely(problem)
+    path = shortest_path(table, table.weight, table.final)
+    if path is None:
         table = table_from_layered(allowed_layers(problem.model, problem.constraint))
-        paths = best_paths(table, 0.0 * table.weight, table.final, 1)
-    labels = table.ilabel[paths.arcs[0]] - 1
-    value, error = problem.values([labels], "openfst")[:, 0].tolist()
-    equality = equality_values(problem)
-    assert equality is not None
-    chance = float(np.exp(-paths.costs[0])) if paths.costs[0] else 1.0
-    reach = abs(equality[0] - equality[1]) * chance * float(np.expm1(gap))
-    return certify(problem, Answer(labels, False, WHY_EQUAL, 1, value, error), reach)
+        path = shortest_path(table, 0.0 * table.weight, table.final)
+    labels = table.ilabel[path] - 1
+    value = float(problem.values([labels], "openfst")[0])
+    return Answer(labels, WHY_EQUAL, 1, value, gap=0.0)
 
 
 EXPLICIT = {
@@ -256,7 +218,7 @@ def searched_machine(
     n = model.n
     if decision.method == VITERBI.name:
         name = f"the most probable sequence, n = {n}"
-        table = _likely(problem)[0]
+        table = _likely(problem)
     elif decision.method == RANKING.name:
         name = f"{title}: sequences ranked by probability, n = {n}"
         table = _ranked(problem)
@@ -288,7 +250,7 @@ def _regrets(problem: Problem, indices: Ints) -> ArcTable:
         here = (table.source == state) & (table.ilabel == label + 1)
         state = int(table.target[here][0])
     end = int(search.hypotheses.ends[1][state])
-    costs = search.costs(search.worth(end))[0]
+    costs = search.costs(end)
     distance = search.ending(end)
     final = distance.copy()
     for arcs in reversed(table.depths[1]):

@@ -4,19 +4,16 @@ A method has a condition, which reads properties that are derived once and kept:
 split by tape, its confusion form, what holds of them at a length) and of the problem (the model's
 structure, the constraint, the sizes). Whoever chooses a method reads conditions, and tries none.
 
-An exact method compares numbers that doubles have rounded. It bounds the error of each, and claims
-its best only if no other could be better by more than ``PRECISION``, as a part of its value or of
-what changing one of its labels costs in the median, whichever is greater: a best loss may be next
-to 0. Or if its value is the best that any pair of sequences has, whatever the method. The value of
-a pair of sequences is what doubles make of the file's expression: digits that are lost there are
-lost to every method, and no part of the claim.
+An answer is *exact* where its method finds the best by algebra, its search has closed, no sequence
+being better by more than ``PROMISED`` of the scale, and it was *looked at again*: the expectation
+of its labels, by a sweep for that one hypothesis, is the value that the method found. Or where its
+value is the best that the file declares. What digits cannot tell is not exact, and says so.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -26,18 +23,11 @@ import numpy as np
 from fsmeu import errors, limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
-from fsmeu.decoding.decision import PRECISION
 from fsmeu.errors import FsmeuError, SizeLimitError
-from fsmeu.expectation.expect import (
-    ExpectOptions,
-    expectation_of,
-    swept_trellis,
-    values_and_errors,
-)
+from fsmeu.expectation.expect import ExpectOptions, expectations_of, values_and_reaches
 from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.constraint import Constraint, restricted
-from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss, allowed_by_loss
@@ -45,14 +35,11 @@ from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.engine import SplitTrellis
-from fsmeu.trellis.roundings import LEAST, BoundedValue
+from fsmeu.trellis.estimate import PROMISED, scale_of
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
 NEAR = 1e-6  # nothing is searched for that can be better by no more than this part of the scale
-UNSEEN = 1e-12  # nor by no more than this part of a finite range
-FAR = 1e-6  # a value that is farther from the end of the range, as a part of it, is not at the end
-HIDDEN = "rounding hides which is best"
-
+OPEN = "other sequences could be better by more than is promised"
 
 T = TypeVar("T")
 
@@ -101,16 +88,6 @@ class Problem:
         return self.loss.confusion
 
     @cached_property
-    def cheap_states(self) -> int:
-        """How many states may be built at once to value a sequence where that is to be cheap.
-
-        Those of a sweep over a trellis, or of a layer where all layers are walked.
-        """
-        if swept_trellis(self.loss, self.model, limits.CHEAP_STATES) is not None:
-            return limits.CHEAP_STATES
-        return max(1, limits.CHEAP_STATES // max(1, self.n))
-
-    @cached_property
     def trellis(self) -> SplitTrellis | Refused:
         """The trellis of a loss that splits, with the model and the sequences that are allowed."""
         allowed = None
@@ -141,9 +118,20 @@ class Problem:
     def values(
         self, candidates: Sequence[Ints], engine: str = "auto", max_states: int | None = None
     ) -> Floats:
-        """The expected values of sequences, and bounds on errors, (2, sequences)."""
+        """The expected values of sequences, (sequences,)."""
         queries = list(map(self.query, candidates))
-        return values_and_errors(queries, ExpectOptions(engine, self.keep, max_states))
+        found: Floats = expectations_of(queries, ExpectOptions(engine, self.keep, max_states))[0]
+        return found
+
+    @cached_property
+    def width(self) -> float:
+        """The width of the range that the loss declares, infinite where it declares none."""
+        return self.loss.value_range(self.n).width
+
+    @cached_property
+    def best_declared(self) -> float:
+        """The best value that the loss declares, times the sign; infinite if it declares none."""
+        return max(self.sign * end for end in self.loss.value_range(self.n))
 
     def most_probable(self, k: int) -> list[Ints]:
         """The most probable sequences that are allowed, best first; none of probability 0."""
@@ -164,17 +152,16 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A sequence that a method decided on, and whether it is proven best."""
+    """A sequence that a method decided on, and what is known of others."""
 
     indices: Ints  # label indices of the sequence
-    exact: bool  # whether no sequence is better
-    why: str  # the property that makes it exact, or why it is not proven
+    why: str  # the property that makes it exact, or what was done
     candidates: int = 0  # sequences that were compared, 0 where it was not found like that
     value: float | None = None  # its expected value, where the method knows it
-    error: float = math.inf  # a bound on the error of the value
-    near: bool = False  # whether no sequence is better by more than ``NEAR``, or ``UNSEEN``
     gap: float = math.inf  # no sequence is better by more than this; infinite if nothing is known
-    doubt: str = ""  # why its gap is no proof, where it is none
+    doubt: str = ""  # why the gap is not closed
+    reach: float = 0.0  # how far the value may be off
+    exact: bool = False  # whether it is proven, see ``looked_again``
 
     @property
     def reason(self) -> str:
@@ -253,10 +240,10 @@ class Method:
     def __call__(self, problem: Problem) -> Answer:
         """The answer to a problem; an error where the method does not apply."""
         self.check(problem)
-        answer = self.decide([problem])[0]
+        [answer] = looked_again([problem], self.decide([problem]))
         if isinstance(answer, str):
             raise self.refused(answer)
-        return certify_by_changes(problem, answer)
+        return answer
 
 
 def one_by_one(
@@ -269,183 +256,110 @@ def one_by_one(
 # -- whether an answer is proven -------------------------------------------------------------------
 
 
-@np.errstate(invalid="ignore")
-def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
-    """Bounds, (...), on how far others are above the best of (..., values), given their errors."""
-    at = (*np.indices(np.shape(best)), best)
-    return (values + errors).max(axis=-1) - values[at] + errors[at]
+def looked_again(
+    problems: Sequence[Problem], answers: Sequence[Answer | str]
+) -> list[Answer | str]:
+    """The answers, if any, with the expectations of their labels as values, and what is proven.
 
+    Every answer that claims a proof, or has no value of its own, is looked at: one sweep for each
+    structure.
 
-def certify(problem: Problem, answer: Answer, gap: float, doubt: str = HIDDEN) -> Answer:
-    """The answer, exact where no other is better by more than ``PRECISION``, a part of its value.
-
-    Where it is not exact, ``doubt`` says why.
-    """
-    scale = abs(answer.value or 0.0)
-    exact = bool(gap <= PRECISION * scale)
-    near = bool(gap <= NEAR * scale) or _is_unseen(problem, gap)
-    return replace(answer, exact=exact, near=near, gap=float(gap), doubt=doubt)
-
-
-def certify_by_changes(problem: Problem, answer: Answer) -> Answer:
-    """The answer, exact where its gap is as small beside what changes of single labels cost.
-
-    That takes as long as valuing some sequences: it is asked once no method has a proof.
-    """
-    share = PRECISION if answer.near else NEAR  # what a greater scale could show
-    most = share * problem.loss.value_range(problem.n).width
-    if answer.exact or answer.gap == math.inf or answer.gap > most:
-        return answer
-    scale = _step(problem, answer.indices)
-    exact = bool(answer.gap <= PRECISION * scale)
-    near = answer.near or bool(answer.gap <= NEAR * scale)
-    return replace(answer, exact=exact, near=near)
-
-
-def _is_unseen(problem: Problem, gap: float) -> bool:
-    """Whether a gap is next to nothing beside what values may be."""
-    width = problem.loss.value_range(problem.n).width
-    return math.isfinite(width) and gap <= UNSEEN * width
-
-
-def valued(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
-    """The answers, if any, with their values by ``expect``, where that is cheap or none is known.
-
-    An answer is claimed to be exact no longer if the method had found another value. An InputError
-    where a value is no number that doubles hold, a RangeError outside of the declared range.
+    Raises:
+        RangeError: a value lies outside of the declared range.
+        InputError: a value is no number that doubles hold.
     """
     by_row = {row: answer for row, answer in enumerate(answers) if isinstance(answer, Answer)}
-    unknown = [row for row, answer in by_row.items() if answer.value is None]
-    values = dict[int, BoundedValue]()
-    if len(unknown) > 1:
-        with suppress(FsmeuError):  # then one by one, and the error is that of one
-            queries = [problems[row].query(by_row[row].indices) for row in unknown]
-            pairs = values_and_errors(queries).T.tolist()
-            values = {row: BoundedValue(*pair) for row, pair in zip(unknown, pairs, strict=True)}
-    done = {
-        row: _with_value(problems[row], answer, values.get(row)) for row, answer in by_row.items()
-    }
-    return [done.get(row, answer) for row, answer in enumerate(answers)]
-
-
-def _with_value(problem: Problem, answer: Answer, again: BoundedValue | None) -> Answer:
-    """The answer with the value ``again``; where that is None, with one that is computed now.
-
-    No value is computed where the method knows one and either knows it well or claims no proof.
-    """
-    if again is None and answer.value is None:
-        again = _value_of(problem, answer, None)
-    elif again is None and answer.exact and not _is_valued_well(answer):
-        with suppress(SizeLimitError):
-            again = _value_of(problem, answer, problem.cheap_states)
-    if again is None:
-        return _in_range(problem, answer)
-    if answer.exact and answer.value is not None:
-        off = abs(answer.value - again.value)
-        if off > PRECISION * abs(again.value) and off > PRECISION * _step(problem, answer.indices):
-            answer = replace(answer, exact=False, doubt=HIDDEN, gap=math.inf)
-    answer = replace(answer, value=again.value, error=again.error)
-    return _in_range(problem, answer, known=True)
-
-
-def _is_valued_well(answer: Answer) -> bool:
-    """Whether the error of its value is a part of it that a proof allows."""
-    return answer.value is not None and answer.error <= PRECISION * abs(answer.value)
-
-
-def _value_of(problem: Problem, answer: Answer, max_states: int | None) -> BoundedValue:
-    """The expected value of an answer by ``expect``."""
-    found = expectation_of(problem.query(answer.indices), ExpectOptions(max_states=max_states))
-    return BoundedValue(found.value, max(found.upper - found.value, found.value - found.lower))
-
-
-def revalued(problem: Problem, answer: Answer) -> Answer:
-    """The answer that no method proves, with its value by ``expect`` where it is not known well."""
-    if answer.exact or _is_valued_well(answer):
-        return answer
+    rows = [row for row, answer in by_row.items() if _is_asked(problems[row], answer)]
+    queries = [problems[row].query(by_row[row].indices) for row in rows]
+    found: list[list[float] | None]
     try:
-        again = _value_of(problem, answer, None)
-    except RangeError:
-        raise
-    except (SizeLimitError, errors.LossFileError):
+        found = values_and_reaches(queries).T.tolist()
+    except SizeLimitError:  # then one by one: the answers without a value have none
+        found = [_value_and_reach(problems[row], by_row[row]) for row in rows]
+    again = dict(zip(rows, found, strict=True))
+    results: list[Answer | str] = list(answers)
+    for row, answer in by_row.items():
+        results[row] = _looked_at(problems[row], answer, again.get(row))
+    return results
+
+
+def _is_asked(problem: Problem, answer: Answer) -> bool:
+    """Whether an answer is looked at again."""
+    return answer.value is None or problem.keep is not None or _is_closed(problem, answer)
+
+
+def _is_closed(problem: Problem, answer: Answer) -> bool:
+    """Whether no sequence is better by more than is promised, if the answer has its value."""
+    return bool(answer.gap <= PROMISED * scale_of(answer.value or 0.0, problem.width))
+
+
+def _value_and_reach(problem: Problem, answer: Answer) -> list[float] | None:
+    """The expectation of an answer and how far it may be off; None where that is too large."""
+    try:
+        value, reach = values_and_reaches([problem.query(answer.indices)])[:, 0].tolist()
+        return [value, reach]
+    except SizeLimitError:
+        if answer.value is None:
+            raise
+        return None
+
+
+def _looked_at(problem: Problem, answer: Answer, again: Sequence[float] | None) -> Answer:
+    """The answer with its expectation ``again``, (value, reach), if it was looked at."""
+    if again is None:
+        assert answer.value is not None
+        check_finite("decode", answer.value)
+        problem.loss.check_range(problem.n, np.array([answer.value / _mass(problem)]))
+        return _at_declared_end(problem, answer)
+    value, reach = again
+    known = value if answer.value is None else answer.value
+    promised = PROMISED * float(scale_of(value, problem.width))
+    closed = problem.keep is None and answer.gap <= promised
+    off = abs(known - value)
+    doubt = answer.doubt or OPEN
+    if closed and reach > 1.001 * promised:
+        doubt = "terms of both signs cancel too many digits of its value"
+    elif closed and not off <= reach:
+        doubt = f"the expectation of its labels, {value!r}, is not the value found, {known!r}"
+        answer = replace(answer, gap=math.inf)
+    exact = closed and off <= reach <= 1.001 * promised
+    answer = replace(answer, value=value, reach=reach, exact=exact, doubt=doubt)
+    return _at_declared_end(problem, answer)
+
+
+def _mass(problem: Problem) -> float:
+    """The mass of the model, 1 but for rounding, or as much as a user gave it."""
+    return problem.model.total_mass() or 1.0
+
+
+def _at_declared_end(problem: Problem, answer: Answer) -> Answer:
+    """The answer, exact where its value is the best that the loss declares."""
+    assert answer.value is not None
+    if answer.exact or problem.keep is not None or not math.isfinite(problem.best_declared):
         return answer
-    if again.error >= answer.error:
-        return answer
-    return replace(answer, value=again.value, error=again.error)
+    left = problem.best_declared * _mass(problem) - problem.sign * answer.value
+    gap = min(answer.gap, max(0.0, left) + answer.reach)
+    if left > PROMISED * float(scale_of(answer.value, problem.width)):
+        return replace(answer, gap=gap)
+    why = f"{answer.why}; no pair of sequences has a better value"
+    return replace(answer, exact=True, why=why, gap=gap)
 
 
-def in_range(problems: Sequence[Problem], answers: Sequence[Answer | str]) -> list[Answer | str]:
-    """The answers, if any, whose values a method knows, as they are: errors are as of ``valued``.
-
-    An answer is exact where its value is the best that a pair of sequences has.
-    """
-    pairs = zip(problems, answers, strict=True)
-    return [a if isinstance(a, str) else _in_range(problem, a) for problem, a in pairs]
+def is_near(problem: Problem, answer: Answer) -> bool:
+    """Whether nothing that is worth a search can be better than an answer, which has a value."""
+    assert answer.value is not None
+    return bool(answer.gap <= NEAR * scale_of(answer.value, problem.width))
 
 
-def _in_range(problem: Problem, answer: Answer, known: bool = False) -> Answer:
-    """The answer with a finite value in the declared range, if that is not known already."""
-    check_finite("decode", answer.value)  # type: ignore[arg-type]
-    if not known:
-        value = np.array([answer.value], np.float64)
-        try:
-            problem.loss.check_range(problem.n, value)
-        except RangeError:  # the mass may be off 1
-            mass = problem.model.total_mass() or 1.0
-            problem.loss.check_range(problem.n, value / mass)
-    return with_best_of_all(problem, answer)
+HIDDEN = OPEN
 
 
-def _step(problem: Problem, indices: Ints) -> float:
-    """The median of |change of the value| over some changes of one label, 0 where it is not cheap.
-
-    It is 0, too, where the loss is not defined for all sequences, as changes may leave these.
-    """
-    labels = len(problem.loss.alphabet)
-    if problem.n == 0 or labels == 1 or problem.loss.allowed(problem.n) is not None:
-        return 0.0
-    rows = np.arange(limits.MEASURED_CHANGES)
-    places = np.linspace(0, problem.n - 1, limits.MEASURED_CHANGES).astype(int)
-    changed = np.repeat(indices[None], limits.MEASURED_CHANGES, axis=0)
-    changed[rows, places] = (indices[places] + 1 + rows % (labels - 1)) % labels
-    with suppress(FsmeuError, TimeoutError):
-        values, _ = problem.values([indices, *changed], max_states=problem.cheap_states)
-        step = float(np.median(np.abs(values[1:] - values[0])))
-        return step if np.isfinite(step) else 0.0
-    return 0.0
+def certify(problem: Problem, answer: Answer, gap: float, doubt: str = OPEN) -> Answer:
+    """The answer with its gap, as methods gave it before: to be taken away."""
+    return replace(answer, gap=float(gap), doubt=doubt)
 
 
-def with_best_of_all(problem: Problem, answer: Answer) -> Answer:
-    """The answer, exact where its value, known or not, is the best that a pair of sequences has."""
-    if answer.exact or problem.keep is not None:
-        return answer
-    with suppress(FsmeuError):
-        sign = problem.sign
-        value = answer.value
-        ends = list(_ends(problem))
-        if value is not None:
-            ends = [end for end in ends if sign * (end - value) <= FAR * abs(value) + LEAST]
-        if not ends:
-            return answer
-        cheap = ExpectOptions(max_states=problem.cheap_states)
-        expectation = expectation_of(problem.query(answer.indices), cheap)
-        worst, best = sorted((expectation.lower, expectation.upper), key=lambda x: sign * x)
-        reach = PRECISION * abs(expectation.value) + 2 * LEAST
-        if any(sign * (x - worst) <= reach and sign * (x - best) <= LEAST for x in ends):
-            why = f"{answer.why}; no pair of sequences that is possible has a better value"
-            return replace(answer, exact=True, why=why)
-    return answer
-
-
-def _ends(problem: Problem) -> Iterator[float]:
-    """Bounds of the value on its better side: what the file declares; what one reference allows."""
-    better = max if problem.sign > 0 else min
-    end = better(problem.loss.value_range(problem.n))
-    if math.isfinite(end):
-        yield end
-    is_cheap = problem.n * len(problem.loss.alphabet) ** 2 <= limits.LISTED_ARCS
-    if is_cheap and np.isin(problem.model.marginals(), (0.0, 1.0)).all():
-        hypotheses = allowed_layers(problem.model, problem.constraint)
-        pairs = pair_layers(hypotheses, problem.model.layered())
-        machine = problem.loss.compile(problem.n, None, limits.CHEAP_STATES, pairs=pairs)
-        yield better(machine.values[~np.isnan(machine.values)].tolist())
+def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
+    """Bounds, (...), on how far others are above the best of (..., values): to be taken away."""
+    at = (*np.indices(np.shape(best)), best)
+    return values.max(axis=-1) - values[at]

@@ -117,8 +117,7 @@ def ranked_answer(
     best = int(scores.argmax())
     gap = float(optimality_gap(scores, errors, best))
     value = float(values[best])
-    error = float(errors[best])
-    answer = Answer(ranked(order, best), False, why, problem.n + 1, value, error)
+    answer = Answer(ranked(order, best), why, problem.n + 1, value)
     return certify(problem, answer, gap + beyond, UNKNOWN if beyond == np.inf else HIDDEN)
 
 
@@ -132,7 +131,8 @@ def valued_ranking(problem: Problem, engine: str = "auto") -> Answer:
     order = np.argsort(-p, kind="stable")
     numbers = np.argsort(np.abs(np.arange(problem.n + 1) - p.sum()), kind="stable")
     candidates = [ranked(order, int(k)) for k in numbers]
-    values, errors = valued_candidates(problem, candidates, engine)
+    values = valued_candidates(problem, candidates, engine)
+    errors = 0.0 * values
     late = late_sentence(problem, len(values), len(candidates))
     refs = likely_refs(problem)
     if not late and problem.keep is None:
@@ -141,7 +141,7 @@ def valued_ranking(problem: Problem, engine: str = "auto") -> Answer:
     best = int((problem.sign * values).argmax())
     why = late or f"{refs.why}; but only {problem.keep} states per layer were kept"
     value = float(values[best])
-    return Answer(candidates[best], False, why, len(values), value, float(errors[best]))
+    return Answer(candidates[best], why, len(values), value)
 
 
 # -- any value of the confusion table --------------------------------------------------------------
@@ -196,7 +196,7 @@ def _ranking(problem: Problem) -> Answer:
         best = int(tried[(problem.sign * values[tried]).argmax()])
         only = f"only {len(tried)} of {problem.n + 1} numbers of ones were tried"
         why = f"{refs.why}; but {only} before {problem.stopped}"
-        return Answer(ranked(order, best), False, why, len(tried))
+        return Answer(ranked(order, best), why, len(tried))
     return ranked_answer(problem, order, values, errors, refs.why, refs.beyond)
 
 

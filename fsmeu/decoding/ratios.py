@@ -121,7 +121,7 @@ def _decide(problems: Sequence[Problem]) -> list[Answer | str]:
             found = _answers(some, ranking)
         for problem, answer in zip(some, found, strict=True):
             again = None
-            if isinstance(answer, Answer) and not answer.exact:
+            if isinstance(answer, Answer) and answer.gap > 1e-9 * abs(answer.value or 0.0):
                 again = _equal_answer(problem)
             answers.append(again or answer)
     return answers
@@ -137,7 +137,7 @@ def _equal_answer(problem: Problem) -> Answer | None:
     family = _family(problem.confusion, problem.n)
     equal = None if family is None else family.of_equal_labels
     answer = "" if equal is None else _long_answer(problem, equal, unseen=-1.0)
-    return answer if isinstance(answer, Answer) and answer.exact else None
+    return answer if isinstance(answer, Answer) else None
 
 
 def rows_at_once(n: int) -> int:
@@ -179,8 +179,7 @@ def _answers(problems: Sequence[Problem], ranking: RowValues) -> list[Answer]:
     answers = []
     for row, problem in enumerate(problems):
         value = float(best.values[row])
-        error = float(best.errors[row])
-        answer = Answer(best.indices[row], False, WHY, problem.n + 1, value, error)
+        answer = Answer(best.indices[row], WHY, problem.n + 1, value)
         answers.append(certify(problem, answer, float(best.gaps[row])))
     return answers
 
@@ -212,7 +211,7 @@ def _long_answer(problem: Problem, family: RatioFamily, unseen: float = UNSEEN) 
     indices = np.empty(problem.n, np.int64)
     fill_most_probable(p, descending, int(table.ks[best]), indices)
     value = float(table.values[best])
-    answer = Answer(indices, False, WHY, problem.n + 1, value, float(errors[best]))
+    answer = Answer(indices, WHY, problem.n + 1, value)
     return certify(problem, answer, gap)
 
 

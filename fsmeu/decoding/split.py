@@ -43,7 +43,7 @@ import numpy as np
 
 from fsmeu import limits
 from fsmeu.arrays import Floats
-from fsmeu.decoding.problem import HIDDEN, Answer, Method, Problem, certify, optimality_gap
+from fsmeu.decoding.problem import Answer, Method, Problem
 from fsmeu.decoding.ranking import ranked_answer, ranked_fault
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
@@ -71,26 +71,29 @@ def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
         return [split_answers([problem])[0] for problem in problems]
     decided = _decided(trellis, problems)
     answers: list[Answer | str] = []
-    gaps = optimality_gap(decided.values, decided.errors, decided.best)
     for row, problem in enumerate(problems):
         values = decided.values[row]
-        errors = decided.errors[row]
         end = int(decided.best[row])
-        if end < 0 or not np.isfinite(errors).all() or np.isinf(values[end]):
+        if end < 0 or not np.isfinite(values[end]):
             answers.append(GAINS_OVERFLOW)
             continue
-        path = decided.labels[row, : problem.n]
-        value = problem.sign * float(values[end])
-        reason = HIDDEN
-        candidates = 0 if _is_additive(problem) is None else len(values)
+        doubt = ""
         if (values > values[end]).any():  # bounds of ends that were not tried
             tried = int(decided.tried[row])
             counts = f"{tried} of {len(values)} counts of z were tried"
             is_spent = tried >= _ends_in_budget(trellis, problem)
             stopped = problem.stopped if is_spent else problem.clock.ran_out
-            reason = f"only {counts} before {stopped}"
-        answer = Answer(path, False, why_split(problem), candidates, value, float(errors[end]))
-        answers.append(certify(problem, answer, gaps[row], reason))
+            doubt = f"only {counts} before {stopped}"
+        answers.append(
+            Answer(
+                decided.labels[row, : problem.n],
+                why_split(problem),
+                candidates=0 if _is_additive(problem) is None else len(values),
+                value=problem.sign * float(values[end]),
+                gap=float(values.max() - values[end]),
+                doubt=doubt,
+            )
+        )
     return answers
 
 

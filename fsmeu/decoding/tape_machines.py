@@ -19,7 +19,6 @@ import numpy as np
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
-from fsmeu.expectation.composition import path_roundings
 from fsmeu.fst.compose import compose, guard_arcs, guard_size
 from fsmeu.fst.distance import backward_by_end, forward
 from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst, trimmed
@@ -30,7 +29,6 @@ from fsmeu.losses.machine.machine import explore, machine_view
 from fsmeu.losses.semantics.domains import not_told_apart
 from fsmeu.losses.semantics.evaluator import Scope, is_undefined
 from fsmeu.trellis.tapes import Term, joint_terms, term_amounts
-from fsmeu.twofold import two_sum
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -49,7 +47,6 @@ class TapeMachine:
     steps: Floats  # the feature values of each step, (steps, features)
     counted: Floats  # what each step adds to the counter, (steps,)
     n: int
-    roundings: int  # a bound on those behind the weights of the acceptor
 
     @cached_property
     def position(self) -> Ints:
@@ -107,7 +104,7 @@ def tape_machine(part: TapeLoss, sequences: Layered) -> TapeMachine:
     if counted.any():
         composed = compose(composed, _counter(part, counted, composed, n), ("tape", "counter"))
     table = trimmed(table_from_fst(composed, _WHERE))
-    return TapeMachine(table, rows[:, columns], counted, n, sequences.roundings)
+    return TapeMachine(table, rows[:, columns], counted, n)
 
 
 def _counter(part: TapeLoss, counted: Floats, before: Fst, n: int) -> Fst:
@@ -121,8 +118,8 @@ def _counter(part: TapeLoss, counted: Floats, before: Fst, n: int) -> Fst:
     fresh = np.zeros(1)
     is_whole = bool((added == np.rint(added)).all())
     for _ in range(n):
-        after, lost = two_sum(fresh[:, None], added)
-        if is_whole and lost.any():
+        after = fresh[:, None] + added
+        if is_whole and (after - fresh[:, None] != added).any():
             spec = part.bound.spec
             register = next(r for r in spec.registers if r.name == part.counter)
             raise not_told_apart(register, Scope(part.bound, {}, {}, {}))
@@ -142,7 +139,7 @@ def _counter(part: TapeLoss, counted: Floats, before: Fst, n: int) -> Fst:
     return fst_from_table(arcs)
 
 
-# -- what steps of z are worth ---------------------------------------------------------------------
+# -- what steps of z add ---------------------------------------------------------------------------
 
 
 class Flows(NamedTuple):
@@ -150,7 +147,6 @@ class Flows(NamedTuple):
 
     masses: Floats  # P(ending with each count), (ends,)
     joint: Floats  # P(taking each step at each position and ending so), (ends, n, steps)
-    roundings: int  # a bound on the units of rounding behind each of these
 
 
 def flows_of(reference: TapeMachine) -> Flows:
@@ -167,28 +163,17 @@ def flows_of(reference: TapeMachine) -> Flows:
     for row, distance in zip(joint, behind, strict=True):
         flow = before[table.source] * table.factor * distance[table.target]
         row[:] = np.bincount(place, flow, minlength=shape[0] * shape[1]).reshape(shape)
-    most = int(np.bincount(place).max(initial=0))  # arcs that are summed
-    roundings = path_roundings(table, reference.n) + most + reference.roundings
-    return Flows(behind[:, table.start], joint, roundings)
+    return Flows(behind[:, table.start], joint)
 
 
-class Worth(NamedTuple):
-    """What steps of the hypothesis add to the expected value, (n, steps) each."""
-
-    gains: Floats
-    sizes: Floats  # the same sums without their signs
-
-
-class StepWorths:
-    """The worth of the steps of a hypothesis, for slopes by the counts at the reference's end."""
+class StepGains:
+    """What steps of a hypothesis add to the expected value, by slopes at the reference's end."""
 
     def __init__(self, form: Split, hypothesis: TapeMachine, reference: TapeMachine) -> None:
         self._shape = hypothesis.n, len(hypothesis.steps)
         self.flows = flows_of(reference)
         terms = joint_terms(form)
         self._terms = [self._term(form, term, hypothesis, reference) for term in terms]
-        self.roundings = self.flows.roundings + len(reference.steps) * (1 + len(terms))
-        self.roundings += len(self.flows.masses) + hypothesis.n + 16
 
     def _term(
         self, form: Split, term: Term, hypothesis: TapeMachine, reference: TapeMachine
@@ -200,7 +185,7 @@ class StepWorths:
         y_rows, y_row = _distinct(reference.steps[:, list(term.y)])
         guard_size(_WHERE, len(z_rows) * len(y_rows) // limits.STEP_PAIRS_PER_STATE)
         added = term_amounts(form, term, z_rows, y_rows, n)
-        for table in added.tables:  # the worth of every step is computed, whatever the position
+        for table in added.tables:  # the gain of every step is computed, whatever the position
             if is_undefined(table.amount).any():
                 must = "what is counted must have a value for every pair of steps of this engine"
                 raise LossFileError(_WHERE, must)
@@ -212,14 +197,12 @@ class StepWorths:
             by_row[:, :, row] += self.flows.joint[:, :, step]
         return _Term(term.count, z_row, amounts, added.table, added.common, by_row)
 
-    def __call__(self, slopes: Sequence[Floats]) -> Worth:
-        """The worth of steps where each joint count has these slopes, (ends of y,) each."""
-        worth = Worth(np.zeros(self._shape), np.zeros(self._shape))
+    def __call__(self, slopes: Sequence[Floats]) -> Floats:
+        """The gains, (n, steps), where each joint count has these slopes, (ends of y,) each."""
+        gains = np.zeros(self._shape)
         for term in self._terms:
-            for into, absolute in ((worth.gains, False), (worth.sizes, True)):
-                slope = slopes[term.joint]
-                into += term.worth(np.abs(slope) if absolute else slope, absolute)
-        return worth
+            gains += term.gains(slopes[term.joint])
+        return gains
 
 
 class _Term(NamedTuple):
@@ -232,17 +215,15 @@ class _Term(NamedTuple):
     common: float  # what is added at every position beside these
     flows: Floats  # (ends, n, rows of y)
 
-    def worth(self, slope: Floats, absolute: bool) -> Floats:
+    def gains(self, slope: Floats) -> Floats:
         """What the term adds at each step of z, (n, steps)."""
         flow = np.tensordot(slope, self.flows, axes=1)  # (n, rows of y)
-        worth = np.zeros((len(flow), len(self.z_row)))
+        gains = np.zeros((len(flow), len(self.z_row)))
         for k, amounts in enumerate(self.amounts):
             at = np.flatnonzero(self.table == k)
-            added = abs(amounts) if absolute else amounts
-            worth[at] = (added @ flow[at].T).T[:, self.z_row]
-        beside = abs(self.common) if absolute else self.common
-        worth += beside * flow.sum(axis=1)[:, None]
-        return worth
+            gains[at] = (amounts @ flow[at].T).T[:, self.z_row]
+        gains += self.common * flow.sum(axis=1)[:, None]
+        return gains
 
 
 def _distinct(rows: Floats) -> tuple[Floats, Ints]:

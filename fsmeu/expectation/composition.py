@@ -33,10 +33,7 @@ from fsmeu.losses.protocol import Loss, LossLike, takes_loss
 from fsmeu.losses.sum_over_paths import WindowSum, signed_machines, window_sum
 from fsmeu.models import HypothesisLike, ModelLike, Parametrized
 from fsmeu.models.paths import total
-from fsmeu.trellis.roundings import BoundedValues, one_value
-from fsmeu.trellis.value_roundings import machine_errors
-
-_MOST_LOG = 746  # -log of the least double
+from fsmeu.trellis.estimate import Estimate, one_estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +97,6 @@ class Composition(Picture):
         """The value of ending in each state, 0 where no path ends."""
         ends = np.isfinite(self.plain.final)
         return np.where(ends, self.machine.values[self.loss_states], 0.0)
-
-    @cached_property
-    def value_errors(self) -> Floats:
-        """Bounds on the rounding errors of ``values``, (states,), for a loss of a file."""
-        ends = np.isfinite(self.plain.final)
-        return np.where(ends, machine_errors(self.machine)[self.loss_states], 0.0)
 
     def weighted(self, ending: Floats) -> ArcTable:
         """The arcs with one more factor, at least 0, of ending in each state."""
@@ -207,10 +198,10 @@ def explicit_expectation(query: Query, keep: int | None, max_states: int | None)
         if keep is not None:
             built = _composition(query, max_states)
             levels = level_sets(built.values, _pruned_masses(built, keep))
-            return result.kept_expectation(query, levels, _roundings_of(built, query))
+            return result.kept_expectation(query, levels)
         small = _small_composition(query, max_states)
-        sums = summed_value(query, max_states) if small is None else _total_of(small, query)
-    return result.bounded_expectations([query], sums, partial(_levels, max_states, small))[0]
+        found = summed_value(query, max_states) if small is None else _total_of(small, query)
+    return result.estimated_expectations([query], found, partial(_levels, max_states, small))[0]
 
 
 def _small_composition(query: Query, max_states: int | None) -> Composition | None:
@@ -228,18 +219,13 @@ def _small_composition(query: Query, max_states: int | None) -> Composition | No
         return None
 
 
-def _total_of(built: Composition, query: Query) -> BoundedValues:
+def _total_of(built: Composition, query: Query) -> Estimate:
     """The expected value by a composition, in a batch of one."""
     value = size = built.total
     if (built.values < 0).any():
         size = total_weight(built.plain, np.abs(built.values))
     mass = total(query.hypothesis) * total(query.model.layered())
-    return one_value(value, mass, size, _roundings_of(built, query))
-
-
-def _roundings_of(built: Composition, query: Query) -> int:
-    """A bound on the units of rounding behind the mass of each path of a composition."""
-    return path_roundings(built.plain, query.n) + _roundings_behind(query)
+    return one_estimate(value, size, mass)
 
 
 def _levels(max_states: int | None, built: Composition | None, query: Query) -> Levels:
@@ -247,21 +233,6 @@ def _levels(max_states: int | None, built: Composition | None, query: Query) -> 
     with advising_default():
         built = _composition(query, max_states) if built is None else built
     return level_sets(built.values, built.ending)
-
-
-def path_roundings(table: ArcTable, n: int) -> int:
-    """A bound on the units of rounding behind the mass of each path through a composition.
-
-    OpenFst adds logarithms: a factor loses as many units in each sum as its logarithm is great,
-    and the logarithms of a path, one of each layer, add up to no more than doubles hold.
-    """
-    arcs_at = table.depths[1]
-    logs = np.where(np.isfinite(table.weight), np.abs(table.weight), 0.0)
-    great = sum(float(logs[arcs].max(initial=0.0)) for arcs in arcs_at)
-    ends = table.final[np.isfinite(table.final)]
-    last = float(np.abs(ends).max(initial=0.0))
-    most = int(np.bincount(table.target).max(initial=0))
-    return (n * (most + 6) + len(ends)) * (2 + int(min(_MOST_LOG, great) + last))
 
 
 def _pruned_masses(built: Composition, keep: int) -> Floats:
@@ -283,13 +254,12 @@ def window_form(query: Query) -> WindowSum | None:
     return form if form is not None and form.contents >= limits.MUCH_TO_REMEMBER else None
 
 
-def summed_value(query: Query, max_states: int | None) -> BoundedValues:
+def summed_value(query: Query, max_states: int | None) -> Estimate:
     """The expected value by machines of the loss whose paths add up, in a batch of one."""
     model = query.model.layered()
     mass = total(query.hypothesis) * total(model)
     value = 0.0
     size = 0.0
-    roundings = query.n * (max(model.widths) + 4)
     for sign, machine in signed_machines(query.loss, query.n, query.labels, max_states):
         composed = _composed(query.hypothesis, machine.shared, model, max_states)
         table = table_from_fst(composed, "composition")
@@ -297,13 +267,7 @@ def summed_value(query: Query, max_states: int | None) -> BoundedValues:
         shift = machine.shift * mass
         value += sign * (part - shift)
         size += part + shift
-        roundings = max(roundings, path_roundings(table, query.n))
-    return one_value(value, mass, size, roundings + _roundings_behind(query))
-
-
-def _roundings_behind(query: Query) -> int:
-    """A bound on the relative error of P(z) P(y), in units of rounding, but for products."""
-    return query.hypothesis.roundings + query.model.layered().roundings
+    return one_estimate(value, size, mass)
 
 
 # -- derivatives -----------------------------------------------------------------------------------

@@ -24,7 +24,13 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.expectation import query
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.result import Estimate, Expectation, Levels, level_sets, ranged_expectation
+from fsmeu.expectation.result import (
+    Expectation,
+    Levels,
+    LossyValue,
+    level_sets,
+    ranged_expectation,
+)
 from fsmeu.expectation.totals import (
     ESCAPED,
     TotalsProblem,
@@ -249,7 +255,7 @@ def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
     if found is None:
         return None
     levels = partial(_levels, corpus, zs)
-    estimate = Estimate(found.value, found.error)
+    estimate = LossyValue(found.value, abs(found.value), escaped=found.error)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
 
@@ -300,7 +306,7 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         size += float((np.abs(joint) + lost * masses) @ np.abs(slope))
         error += float(part * (masses @ np.abs(slope)))
     error += relative_error(total.operations + masses.size + 8) * size
-    estimate = Estimate(value, error, float(masses.sum()), total.lost)
+    estimate = LossyValue(value, size, float(masses.sum()), total.lost)
     return ranged_expectation(loss, n, "expect_corpus", estimate, partial(_levels, corpus, zs))
 
 
@@ -352,7 +358,7 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     value = float(values @ masses)
     error = table.error * float(np.linalg.norm(values))
     error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)
-    estimate = Estimate(value, error, float(masses.sum()))
+    estimate = LossyValue(value, float(np.abs(values) @ masses), float(masses.sum()), 0.0, error)
     levels = partial(level_sets, values, masses)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
@@ -390,7 +396,7 @@ def _sentence_counts(
     _guard_table(shape)
     masses = np.zeros(shape)
     np.add.at(masses, tuple(places), final.mass[0, occurs])
-    error = relative_error(final.roundings + 8) * float(np.linalg.norm(masses))
+    error = 1e-14 * float(np.linalg.norm(masses))
     return low, _CountDistribution(masses, masses > 0, error)
 
 

@@ -13,7 +13,7 @@ from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.expectation.composition import window_form
 from fsmeu.expectation.query import Query
-from fsmeu.expectation.result import Estimate, Expectation, Levels, ranged_expectation
+from fsmeu.expectation.result import Expectation, Levels, LossyValue, ranged_expectation
 from fsmeu.expectation.totals import (
     ESCAPED,
     TotalsProblem,
@@ -63,7 +63,7 @@ def document_expectation(query: Query, levels: Callable[[Query], Levels]) -> Exp
     found = expected_ratio(problem, [[query.z]])
     if found is None:
         return None
-    estimate = Estimate(found.value, found.error)
+    estimate = LossyValue(found.value, abs(found.value), escaped=found.error)
     listed = partial(levels, query)
     return ranged_expectation(query.loss, query.n, query.where, estimate, listed)
 

@@ -37,9 +37,8 @@ from fsmeu.expectation.result import (
     Expectation,
     Expectations,
     Levels,
-    bounded_expectations,
     check_finite,
-    width_of,
+    estimated_expectations,
 )
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
@@ -54,12 +53,7 @@ from fsmeu.models import (
 from fsmeu.models.base import arc_weights_many, prepare_many
 from fsmeu.parallel import checked_jobs, in_shares, workers
 from fsmeu.trellis.engine import SplitTrellis
-from fsmeu.trellis.roundings import (
-    DIGITS,
-    BoundedValues,
-    joined,
-    least_error_of_sweep,
-)
+from fsmeu.trellis.estimate import Estimate, joined
 from fsmeu.trellis.trellis_cache import Refused, is_valued, trellis_of
 from fsmeu.trellis.walk import (
     walk,
@@ -134,8 +128,8 @@ def expectation_of(query: Query, options: ExpectOptions = _DEFAULT) -> Expectati
         return composition.explicit_expectation(query, options.keep, options.max_states)
     if options.keep is None:
         return _expectations([query], options.max_states)[0]
-    kept = _walked_levels(query, options.keep, options.max_states)
-    return result.kept_expectation(query, *kept)
+    levels = _walked_levels(query, options.keep, options.max_states)
+    return result.kept_expectation(query, levels)
 
 
 @takes_loss
@@ -223,8 +217,8 @@ def expectations_of(
     return out
 
 
-def values_and_errors(queries: Sequence[Query], options: ExpectOptions = _DEFAULT) -> Floats:
-    """The expected values of queries, and bounds on their errors, (2, queries)."""
+def values_and_reaches(queries: Sequence[Query], options: ExpectOptions = _DEFAULT) -> Floats:
+    """The expected values of queries, and how far they may be off, (2, queries)."""
     values, lower, upper, _ = expectations_of(queries, options)
     return np.stack([values, np.maximum(upper - values, values - lower)])
 
@@ -242,52 +236,34 @@ def _share(
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _expectations(queries: Sequence[Query], max_states: int | None = None) -> list[Expectation]:
     """The expectations of one query, or of several of one structure."""
-    if is_long(queries[0]):
-        return [_long_or_swept(queries[0], max_states)]
-    if is_document(queries[0]):
-        found = document_expectation(queries[0], partial(_levels, max_states))
-        if found is not None:
-            return [found]
+    levels = partial(_levels, max_states)
+    for applies, find in ((is_long, long_expectation), (is_document, document_expectation)):
+        if applies(queries[0]):
+            found = find(queries[0], levels)
+            if found is not None:
+                return [found]
     return _swept(queries, max_states)
 
 
-def _long_or_swept(query: Query, max_states: int | None) -> Expectation:
-    """The expectation of a long query, by rules, by windows or by a sweep.
-
-    Of two answers, the one with the narrower bounds is taken; and the sweep, which takes n^2 steps
-    for n labels, is made only where its bounds can be the narrower ones.
-    """
-    levels = partial(_levels, max_states)
-    long = long_expectation(query, levels)
-    if long is None:
-        return _swept([query], max_states)[0]
-    swept_width = least_error_of_sweep(query.n, query.model.roundings)
-    if width_of(long) / 2 <= max(limits.PROMISED, swept_width) * abs(long.value):
-        return long
-    sums = _by_trellis([query], max_states)
-    if sums is None:
-        return long
-    return min(long, bounded_expectations([query], sums, levels)[0], key=width_of)
-
-
 def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation]:
-    """The expectations of one query, or of several of one structure, by sweeps over positions."""
+    """The expectations of one query, or of several of one structure, by sweeps over positions.
+
+    Where digits cancel, all counts become parts of states (a walk without weights), so that nothing
+    cancels but values of two signs; if that is cheap.
+    """
+    first = queries[0]
     levels = partial(_levels, max_states)
-    sums = _sums(queries, max_states)
-    results = bounded_expectations(queries, sums, levels)
-    cancels = sums.sizes > 4 * np.abs(sums.values)
-    for row, expectation in enumerate(results):
-        error = expectation.upper - expectation.value
-        if error <= DIGITS * abs(expectation.value) or not cancels[row]:
-            continue
-        # Large terms cancel; those of both signs that are left belong to different pairs.
+    estimate = _sums(queries, max_states)
+    results = estimated_expectations(queries, estimate, levels)
+    cancels = estimate.cancels(first.loss.value_range(first.n).width)
+    for row in np.flatnonzero(cancels).tolist():
         with suppress(errors.FsmeuError):
-            cheap = max(1, limits.CHEAP_STATES // max(1, queries[row].n))
+            cheap = max(1, limits.CHEAP_STATES // max(1, first.n))
             again = walked(queries[row], min(cheap, max_states or cheap), weights=False)
-            both = expectation, *bounded_expectations([queries[row]], again, levels)
-            results[row] = min(both, key=width_of)
+            if again.sizes[0] < estimate.sizes[row]:
+                [results[row]] = estimated_expectations([queries[row]], again, levels)
     means = np.array([x.value / x.kept for x in results if x.kept])
-    queries[0].loss.check_range(queries[0].n, means)
+    first.loss.check_range(first.n, means)
     return results
 
 
@@ -304,7 +280,7 @@ def _go_together(query: Query) -> bool:
     return space is not None and space <= limits.SMALL_SPACE
 
 
-def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
+def _sums(queries: Sequence[Query], max_states: int | None) -> Estimate:
     """The expected values of one query, or of several of one structure."""
     first = queries[0]
     sums = None
@@ -324,16 +300,17 @@ def _sums(queries: Sequence[Query], max_states: int | None) -> BoundedValues:
     return sums or joined([walked(query, max_states) for query in queries])
 
 
-def _by_trellis(queries: Sequence[Query], max_states: int | None) -> BoundedValues | None:
+def _by_trellis(queries: Sequence[Query], max_states: int | None) -> Estimate | None:
     """The expected values of queries of one structure by sweeps over a trellis, or None."""
     zs = [query.z for query in queries if query.z is not None]
     trellis = swept_trellis(queries[0].loss, queries[0].model, max_states) if zs else None
     if trellis is None:
         return None
-    return trellis.expectations(arc_weights_many([query.model for query in queries]), zs)
+    found = trellis.expectations(arc_weights_many([query.model for query in queries]), zs)
+    return Estimate(found.values, found.sizes, found.masses)
 
 
-def walked(query: Query, max_states: int | None = None, *, weights: bool = True) -> BoundedValues:
+def walked(query: Query, max_states: int | None = None, *, weights: bool = True) -> Estimate:
     """The expected value by a walk over the states of the loss, layer by layer.
 
     Without ``weights`` all counts are parts of states, and nothing cancels but values of two signs.
@@ -342,16 +319,15 @@ def walked(query: Query, max_states: int | None = None, *, weights: bool = True)
 
 
 def _levels(max_states: int | None, query: Query) -> Levels:
-    return _walked_levels(query, None, max_states)[0]
+    return _walked_levels(query, None, max_states)
 
 
-def _walked_levels(query: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:
-    """The distribution of the value, and a bound on the roundings behind each probability."""
+def _walked_levels(query: Query, keep: int | None, max_states: int | None) -> Levels:
+    """The distribution of the value, by a walk in which all counts are parts of states."""
     view = query.view(weights=False)
     final = walk(view, query.input(), keep, max_states)
     possible = final.mass[0] > 0
-    levels = result.level_sets(view.values(final.codes[possible])[0], final.mass[0, possible])
-    return levels, final.roundings + int(possible.sum())
+    return result.level_sets(view.values(final.codes[possible])[0], final.mass[0, possible])
 
 
 def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> SplitTrellis | None:

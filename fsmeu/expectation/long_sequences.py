@@ -20,18 +20,17 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import SizeLimitError
 from fsmeu.expectation.query import BinaryLabels, Query, binary_labels
 from fsmeu.expectation.result import (
-    Estimate,
     Expectation,
     Levels,
+    LossyValue,
     level_sets,
     ranged_expectation,
-    width_of,
 )
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.chains import chain_of, chain_value
 from fsmeu.trellis.independent import expected_value
-from fsmeu.trellis.roundings import BoundedValue, relative_error
+from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.windows import Window, count_window
 
 _USABLE = 1e-6  # an estimate whose error may be a greater part of it is not used
@@ -71,20 +70,20 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     value, error = ratio or BoundedValue(0.0, math.inf)
     estimates = []
     if error <= _USABLE * abs(value):
-        estimates.append(Estimate(value, error + off))
+        estimates.append(LossyValue(value, abs(value), escaped=error + off))
     is_promised = error <= limits.PROMISED * abs(value)
     if not is_promised and labels is not None and loss.value_range(query.n).finite:
-        estimates.append(_windowed(form, z, labels, query.model.roundings))
+        estimates.append(_windowed(form, z, labels))
     if not estimates:
         return None
     bounded = (
         ranged_expectation(loss, query.n, query.where, estimate, listed) for estimate in estimates
     )
-    return min(bounded, key=width_of)
+    return min(bounded, key=lambda one: one.upper - one.lower)
 
 
-def _windowed(form: Confusion, z: Ints, labels: BinaryLabels, behind: int) -> Estimate:
-    """The value by windows of counts; ``behind`` bounds the roundings behind probabilities."""
+def _windowed(form: Confusion, z: Ints, labels: BinaryLabels) -> LossyValue:
+    """The value by windows of counts."""
     p = labels.p
     windows = count_window(p[z == 1]), count_window(p[z != 1])
     value = size = mass = 0.0
@@ -92,9 +91,7 @@ def _windowed(form: Confusion, z: Ints, labels: BinaryLabels, behind: int) -> Es
         value += float((values * masses).sum())
         size += float((np.abs(values) * masses).sum())
         mass += float(masses.sum())
-    operations = sum(window.operations + len(window.masses) for window in windows) + 8 + behind
-    error = relative_error(operations) * size + labels.off
-    return Estimate(value, error, mass, sum(window.lost for window in windows))
+    return LossyValue(value, size, mass, sum(window.lost for window in windows), labels.off)
 
 
 def _tables(

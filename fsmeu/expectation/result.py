@@ -24,7 +24,7 @@ from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.at_length import ValueRange
-from fsmeu.trellis.roundings import BoundedValues, one_value, relative_error
+from fsmeu.trellis.estimate import Estimate, one_estimate
 
 _SHOWN = 8  # values in a representation
 _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
@@ -158,11 +158,6 @@ class Expectations:
         return f"<{many}: mean {self.values.mean():.6g}, from {low:.6g} to {high:.6g}>"
 
 
-def width_of(expectation: Expectation) -> float:
-    """The upper bound less the lower bound."""
-    return expectation.upper - expectation.lower
-
-
 def check_finite(where: str, numbers: float | Floats) -> None:
     """Refuses results that doubles cannot hold."""
     if not np.isfinite(numbers).all():
@@ -170,58 +165,64 @@ def check_finite(where: str, numbers: float | Floats) -> None:
         raise InputError(where, must, remedy="Scale the loss down")
 
 
-def bounded_expectations(
-    queries: Sequence[Query], sums: BoundedValues, levels: Callable[[Query], Levels]
+def estimated_expectations(
+    queries: Sequence[Query], estimate: Estimate, levels: Callable[[Query], Levels]
 ) -> list[Expectation]:
-    """The expectation of each query, with bounds that hold in spite of rounding."""
-    check_finite(queries[0].where, sums.values)
-    errors = sums.errors if queries[0].n else 0.0 * sums.errors  # one pair has one value
-    rows = zip(queries, *map(np.ndarray.tolist, (sums.values, errors, sums.masses)), strict=True)
+    """The expectation of each query, with bounds as far apart as values may be off."""
+    first = queries[0]
+    check_finite(first.where, estimate.values)
+    width = first.loss.value_range(first.n).width
+    reach = estimate.reach(width) if first.n else 0.0 * estimate.values  # one pair has one value
+    columns = (estimate.values, reach, estimate.masses)
+    rows = zip(queries, *map(np.ndarray.tolist, columns), strict=True)
     return [
-        Expectation(value, value - error, value + error, mass, partial(levels, query))
-        for query, value, error, mass in rows
+        Expectation(value, value - off, value + off, mass, partial(levels, query))
+        for query, value, off, mass in rows
     ]
 
 
-class Estimate(NamedTuple):
-    """An expected value up to an error, and up to a part of the mass that is lost."""
+class LossyValue(NamedTuple):
+    """An expected value, and bounds on what was left out of it."""
 
     value: float
-    error: float
+    size: float  # the same sum without signs
     mass: float = 1.0  # of which it is the expectation
     lost: float = 0.0  # a bound on the mass that is missing
+    escaped: float = 0.0  # a bound on what the value may be off by besides
 
 
 def ranged_expectation(
-    loss: Loss, n: int, where: str, estimate: Estimate, levels: Callable[[], Levels]
+    loss: Loss, n: int, where: str, found: LossyValue, levels: Callable[[], Levels]
 ) -> Expectation:
-    """The expectation from an estimate.
+    """The expectation from a value of which a part may be missing.
 
     Values of the mass lost lie in the range that the file declares, which is finite then.
     """
-    value, error, mass, lost = estimate
+    value = found.value
     check_finite(where, value)
-    loss.check_range(n, np.array([value / mass]))
-    low, high = loss.value_range(n) if lost else (0.0, 0.0)
-    lower = value + lost * min(0.0, low) - error
-    upper = value + lost * max(0.0, high) + error
-    return Expectation(value, lower, upper, mass, levels)
+    loss.check_range(n, np.array([value / found.mass]))
+    low, high = loss.value_range(n) if found.lost else (0.0, 0.0)
+    width = loss.value_range(n).width
+    off = float(one_estimate(value, found.size).reach(width)[0]) + found.escaped
+    lower = value + found.lost * min(0.0, low) - off
+    upper = value + found.lost * max(0.0, high) + off
+    return Expectation(value, lower, upper, found.mass, levels)
 
 
-def kept_expectation(query: Query, levels: Levels, roundings: int) -> Expectation:
+def kept_expectation(query: Query, levels: Levels) -> Expectation:
     """The expectation of what pruning kept, with bounds that include what it dropped."""
-    roundings += 8 * (query.n + 1)  # of the mass of the model
     values, probabilities = levels.ungrouped
     size = float(np.abs(values) @ probabilities)
-    sums = one_value(levels.mean, float(probabilities.sum()), size, roundings)
-    [pruned] = bounded_expectations([query], sums, lambda query: levels)
+    estimate = one_estimate(levels.mean, size, float(probabilities.sum()))
+    [pruned] = estimated_expectations([query], estimate, lambda query: levels)
     lost = max(0.0, float(query.model.total_mass()) - pruned.kept)
-    ends = np.array(_value_range(query))
-    ends[np.isinf(ends) & (lost == 0.0)] = 0.0
-    low, high = lost * ends + relative_error(roundings) * np.abs(ends) * [-1.0, 1.0]  # outwards
-    lower = pruned.lower + float(low)
-    upper = pruned.upper + float(high)
-    return replace(pruned, lower=lower, upper=upper, _levels=partial(replace, levels))
+    low, high = _value_range(query) if lost else (0.0, 0.0)
+    return replace(
+        pruned,
+        lower=pruned.lower + lost * low,
+        upper=pruned.upper + lost * high,
+        _levels=partial(replace, levels),
+    )
 
 
 def _value_range(query: Query) -> ValueRange:

@@ -1,4 +1,4 @@
-"""The paths of least cost through an acyclic machine, by OpenFst, with a proof in doubles.
+"""The path of least cost through an acyclic machine, by OpenFst, to the digits of doubles.
 
 OpenFst finds shortest paths in the tropical semiring, whose weights are single floats. Here costs
 are doubles. Distances to the end in singles are potentials: with d(s) added where an arc enters s
@@ -6,16 +6,11 @@ and taken away where it leaves, every path costs d(start) less than before, in d
 left on the best paths is as small as the roundings of the singles were. These remainders, rounded
 to singles, lose as many digits of something that is smaller by seven digits: two or three rounds
 tell paths apart as doubles do (iterative refinement, Wilkinson 1963).
-
-A path that is not listed is no better, in OpenFst's sums of singles, than the last one listed.
-With N a bound on the negative parts of a path's remainders, its sum of absolute singles is at most
-its sum plus 2 N, so that what rounding can hide is a small part of that.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,79 +19,36 @@ from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst
 from fsmeu.fst.openfst import Fst, pynini
 
 _DELTA = 1e-300  # differences that OpenFst takes for none
-_SINGLE = 2.0**-24  # the relative error of a single float
-_DOUBLE = 2.0**-53  # the relative error of a double
-_LEAST_SINGLE = 2.0**-149  # what underflow takes of one
-_MOST_ROUNDS = 5
-_ENOUGH = 2.0**-50  # of the greatest cost: what doubles tell apart
+ROUNDS = 3  # of refinement, after which paths are told apart as doubles do
+COARSE = 1e-5  # what one round may miss, as a part of the sum of all costs without signs
 
 
-class BestPaths(NamedTuple):
-    """The paths of least cost that were listed, best first by their costs in doubles."""
-
-    arcs: Ints  # the numbers of their arcs, (paths, arcs of a path)
-    costs: Floats  # their costs, (paths,)
-    beyond: float  # no path that is not listed costs less
-
-
-def least_cost(table: ArcTable, costs: Floats, ends: Floats) -> float:
-    """A lower bound on the costs of all paths, by one search in singles; inf where there is none.
-
-    Arguments are those of ``best_paths``.
-    """
-    scale = _scale(costs, ends)
-    length = len(table.depths[1])
-    left = costs / scale
-    ending = ends / scale
-    path = _best(table, _tropical(table, left, ending), length)
-    if not len(path):
-        return np.inf
-    total = float(_totals(table, left, ending, path)[0])
-    return scale * _least(total, length, _room(length, left, ending))
-
-
-def best_paths(table: ArcTable, costs: Floats, ends: Floats, count: int) -> BestPaths:
-    """The paths of least cost of a machine in layers; none where there is none.
+def shortest_path(
+    table: ArcTable, costs: Floats, ends: Floats, rounds: int = ROUNDS
+) -> Ints | None:
+    """The numbers of the arcs of a path of least cost, (length,); None where there is no path.
 
     Args:
         table: the machine; all its paths to a state are of one length. Its weights are not read.
         costs: what each arc costs, a number of any sign, (arcs,).
         ends: what ending in each state costs, inf where no path may end, (states,).
-        count: how many paths are listed, where there are as many.
+        rounds: how many there are; one tells paths apart as singles do (``COARSE``).
     """
     scale = _scale(costs, ends)
-    length = len(table.depths[1])
     left = costs / scale
     ending = ends / scale
-    done = 0.0
-    lost = 0.0
-    for rounds in range(1, _MOST_ROUNDS + 1):
-        fst = _tropical(table, left, ending)
-        room = _room(length, left, ending)
-        first = _best(table, fst, length)
-        if not len(first):
-            return BestPaths(first, np.zeros(0), np.inf)
-        total = float(_totals(table, left, ending, first)[0])
-        if total - _least(total, length, room) <= _ENOUGH or rounds == _MOST_ROUNDS:
+    for left_over in range(rounds - 1, -1, -1):
+        path = _best(_tropical(table, left, ending), table)
+        if path is None or not left_over:
             break
         distance = _distances_to_end(table, left, ending)
-        farthest = float(np.abs(distance[np.isfinite(distance)]).max(initial=1.0))
-        lost += 4 * _DOUBLE * (length + 1) * (1.0 + farthest)
-        done += float(distance[table.start])
         # States from which no path ends keep their arcs out by an infinite cost.
         with np.errstate(invalid="ignore"):
             left = left + distance[table.target] - distance[table.source]
             ending = ending - distance
         left = np.where(np.isfinite(left), left, np.inf)
         ending = np.where(np.isfinite(ending), ending, np.inf)
-    paths = _listed(pynini.shortestpath(fst, delta=_DELTA, nshortest=count), length)
-    beyond = np.inf
-    if len(paths) == count:
-        last = float(_totals(table, left, ending, paths).max())
-        beyond = scale * (done - lost + _least(last, length, room))
-    totals = _totals(table, costs, ends, paths)
-    order = np.argsort(totals, kind="stable")
-    return BestPaths(paths[order], totals[order], beyond)
+    return path
 
 
 def _scale(costs: Floats, ends: Floats) -> float:
@@ -104,18 +56,20 @@ def _scale(costs: Floats, ends: Floats) -> float:
     return float(np.abs(np.append(costs, ends[np.isfinite(ends)])).max(initial=0.0)) or 1.0
 
 
-def _best(table: ArcTable, fst: Fst, length: int) -> Ints:
-    """The path that OpenFst finds to be shortest in singles, (1, length), or none."""
+def _best(fst: Fst, table: ArcTable) -> Ints | None:
+    """The arcs of the path that OpenFst finds to be shortest in singles, if there is one."""
     in_order = bool((table.source < table.target).all())
     queue = "state" if in_order else "auto"
-    return _listed(pynini.shortestpath(fst, delta=_DELTA, queue_type=queue), length)
-
-
-def _totals(table: ArcTable, costs: Floats, ends: Floats, paths: Ints) -> Floats:
-    """The cost of each path, (paths,), given its arcs, (paths, arcs of a path)."""
-    last = table.target[paths[:, -1]] if paths.shape[1] else np.full(len(paths), table.start)
-    totals: Floats = costs[paths].sum(axis=1) + ends[last]
-    return totals
+    found = table_from_fst(pynini.shortestpath(fst, delta=_DELTA, queue_type=queue))
+    if found.start < 0:
+        return None
+    arcs = []
+    state = found.start
+    while found.offsets[state] < found.offsets[state + 1]:
+        arc = int(found.offsets[state])
+        arcs.append(int(found.ilabel[arc]) - 1)
+        state = int(found.target[arc])
+    return np.array(arcs, np.int64)
 
 
 def _tropical(table: ArcTable, costs: Floats, ends: Floats) -> Fst:
@@ -159,37 +113,3 @@ def _distances_to_end(table: ArcTable, costs: Floats, ends: Floats) -> Floats:
     distances = np.full(states + 1, np.inf)  # the last states are left out if none leads there
     distances[: len(known)] = [float(weight) for weight in known]
     return distances[:0:-1]
-
-
-def _room(length: int, costs: Floats, ends: Floats) -> float:
-    """A bound on the absolute sum of the negative costs of a path."""
-    return length * max(0.0, -float(costs.min(initial=0.0))) + max(0.0, -float(ends.min()))
-
-
-def _least(single: float, length: int, room: float) -> float:
-    """A lower bound on the cost of all paths, given the least one in single precision."""
-    share = _SINGLE * (2 * length + 8)
-    least = single - share * (abs(single) + 4 * room) - (2 * length + 8) * _LEAST_SINGLE
-    return min(least, least / (1.0 + share))
-
-
-def _listed(shortest: Fst, length: int) -> Ints:
-    """The arcs of each path, (paths, length), of a machine with one transition for each of them."""
-    table = table_from_fst(shortest)
-    if table.start < 0:
-        return np.zeros((0, length), np.int64)
-    if not length:
-        return np.zeros((1, 0), np.int64)
-    first = table.offsets[:-1]
-    paths = []
-    for arc in np.flatnonzero(table.source == table.start).tolist():
-        read = []
-        while True:
-            if table.ilabel[arc]:
-                read.append(int(table.ilabel[arc]) - 1)
-            state = int(table.target[arc])
-            if first[state] == table.offsets[state + 1]:
-                break
-            arc = int(first[state])
-        paths.append(read)
-    return np.array(paths, np.int64).reshape(len(paths), length)

@@ -21,10 +21,12 @@ LOST_DIGITS = 1e-13  # what rounding takes from a long sum, as a part of that of
 NEXT_TO_ZERO = 1e-3  # the part of a declared range below which values are next to 0
 
 
-def scale_of(value: Any, width: float = math.inf) -> Any:
-    """The scale of values, in their shape, given the width of the range that the loss declares."""
-    least = NEXT_TO_ZERO * width if math.isfinite(width) else 0.0
-    return np.maximum(np.abs(value), least)
+def scale_of(value: Any, width: Any = math.inf) -> Any:
+    """The scale of values, in their shape, given the width of their range.
+
+    Where no finite range is declared, values are taken to be of the order of 1.
+    """
+    return np.maximum(np.abs(value), NEXT_TO_ZERO * np.where(np.isfinite(width), width, 1.0))
 
 
 class Estimate(NamedTuple):
@@ -36,7 +38,9 @@ class Estimate(NamedTuple):
 
     def reach(self, width: float = math.inf) -> Floats:
         """How far values may be off, (batch,): what is promised, or more where digits cancel."""
-        reach: Floats = np.maximum(PROMISED * scale_of(self.values, width), self.lost)
+        # Values that are nowhere of the order of 1 have a scale of their own.
+        widths = width if math.isfinite(width) else np.minimum(1.0, self.sizes)
+        reach: Floats = np.maximum(PROMISED * scale_of(self.values, widths), self.lost)
         return reach
 
     @property

@@ -53,28 +53,25 @@ def acceptor_of(layered: Layered) -> AcceptorArcs:
         group=group,
         arc=arc,
         order=order,
-        largest=np.array([(first[1:] - first[:-1]).max(initial=0)]),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Where each (symbol, state) of a layer leads, and what bounds errors of such a step."""
+    """Where each (symbol, state) of a layer leads."""
 
     table: StepTable
-    most: int  # the greatest number of (symbol, state) that lead to one state
     cancelling: Floats  # greatest gain of each linear register, signs aside; 0: none is negative
 
 
 def steps_of(targets: Ints, gains: Floats | None, width: int) -> Steps:
     """The steps with targets (states, symbols) and gains (linear registers, states, symbols)."""
-    most = int(np.bincount(targets[targets >= 0]).max(initial=0))
     table = StepTable(targets.T.flatten(), np.zeros(0), targets.shape[1], width)
     if gains is None:
-        return Steps(table, most, np.zeros(0))
+        return Steps(table, np.zeros(0))
     greatest = np.abs(gains).max(axis=(1, 2), initial=0.0)
     cancelling = np.where((gains < 0).any(axis=(1, 2)), greatest, 0.0)
-    return Steps(table._replace(gain=gains.transpose(0, 2, 1).flatten()), most, cancelling)
+    return Steps(table._replace(gain=gains.transpose(0, 2, 1).flatten()), cancelling)
 
 
 class LayerStep:

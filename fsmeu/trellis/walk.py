@@ -28,9 +28,9 @@ from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import WindowSum
 from fsmeu.models.paths import backward, forward
+from fsmeu.trellis.estimate import Estimate, joined, one_estimate
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.layer_step import LayerStep, Steps, acceptor_of, steps_of
-from fsmeu.trellis.roundings import BoundedValues, joined, one_value
 from fsmeu.trellis.walk_kernels import (
     AcceptorArcs,
     SpaceBuffers,
@@ -38,8 +38,6 @@ from fsmeu.trellis.walk_kernels import (
     WalkedSentences,
     span,
 )
-
-_IN_PAIRS = 64  # roundings of the sum of an array, which numpy adds up in pairs of blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,6 @@ class Final:
     codes: Ints  # states of the loss
     masses: Floats  # (1 + linear registers, batch, states); row 0 is probability
     cancelled: Floats  # (linear registers, batch): gains without signs at most; 0: none is negative
-    roundings: int  # a bound on the number of roundings behind each mass
     ends: Mapping[str, Floats] | None = None  # where registers that look at z alone end, (batch, 1)
 
     @property
@@ -59,8 +56,8 @@ class Final:
         mass: Floats = self.masses[:, 0]
         return mass
 
-    def sums(self) -> BoundedValues:
-        """The expected value of each sentence, and what bounds its error."""
+    def sums(self) -> Estimate:
+        """The expected value of each sentence, and the same sum without signs."""
         mass = self.masses
         if self.ends is None:
             value, slopes = self.view.values(self.codes)
@@ -74,7 +71,7 @@ class Final:
         sizes = (np.abs(mass[1:]) + self.cancelled[:, :, None] * mass[:1]) * np.abs(slopes)
         size = (mass[0] * np.abs(value)).sum(axis=-1) + sizes.sum(axis=-1).sum(axis=0)
         values = terms.sum(axis=-1).sum(axis=0)
-        return BoundedValues(values, mass[0].sum(axis=-1), size, self.roundings + _IN_PAIRS)
+        return Estimate(values, size, mass[0].sum(axis=-1))
 
 
 def walk(
@@ -93,7 +90,7 @@ def walk(
         z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
         acceptor = acceptor_of(layered)
         rows = _rows(layered, acceptor, arc_weights(layered), 1)
-        final = dense_walk(lambda row: view, z, acceptor, rows, layered.roundings)
+        final = dense_walk(lambda row: view, z, acceptor, rows)
         if final is not None:
             return final
     return _walk_reached(merged, layered, keep, max_states)
@@ -116,7 +113,7 @@ def _walk_reached(
     mass = layer_step.start
     cancelled = np.zeros(view.linear)
     guard_size("composition", len(layered.start), max_states)
-    done = roundings = 0
+    done = 0
     for i in range(view.n):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
@@ -127,12 +124,10 @@ def _walk_reached(
         codes, steps = _next_layer(view, i, codes, layered.layers[i], mass)
         guard_size("composition", steps.table.width * mass.shape[1], max_states)
         cancelled += steps.cancelling
-        roundings += steps.most + int(layer_step.acceptor.largest[0]) + 6
         codes, mass = _drop_empty(codes, layer_step.forward(i, mass, steps))
     ending = (layered.final[:, None] * mass).sum(axis=1, keepdims=True)
     codes, ending = _drop_empty(codes, ending)
-    roundings += len(layered.final) + layered.roundings
-    return Final(view, codes, ending, cancelled[:, None], roundings)
+    return Final(view, codes, ending, cancelled[:, None])
 
 
 def _next_layer(
@@ -237,12 +232,8 @@ def dense_walk(
     z: Ints,
     acceptor: AcceptorArcs,
     rows: WalkedSentences,
-    behind: int,
 ) -> Final | None:
-    """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``.
-
-    ``behind`` bounds the roundings behind the weights, as ``Layered`` has it.
-    """
+    """The ends of sentences with hypotheses z (batch, n); None as ``walk_many``."""
     view = view_of(0)
     batch, n = z.shape
     states = view.space or 0
@@ -267,13 +258,11 @@ def dense_walk(
     masses = ending.reshape(batch, quantities, states).transpose(1, 0, 2)
     cancelling = np.array([one.cancelling for one in by_kind])
     cancelling = cancelling.reshape(len(by_kind), view.linear)
-    most = max((one.most for one in by_kind), default=0) + int(acceptor.largest[0]) + 6
     return Final(
         view,
         codes=np.arange(states),
         masses=np.ascontiguousarray(masses),
         cancelled=cancelling[kinds].sum(axis=1).T,
-        roundings=n * most + rows.final.shape[1] + behind,
         ends={name: track[:, n:] for name, track in tracks.items()},
     )
 
@@ -323,7 +312,7 @@ def _kept_steps(
     return steps
 
 
-def walk_many(loss: Loss, z: Ints, layered: Layered, weights: ArcWeights) -> BoundedValues | None:
+def walk_many(loss: Loss, z: Ints, layered: Layered, weights: ArcWeights) -> Estimate | None:
     """The expected value of each hypothesis under its model.
 
     None where arrays cannot span the states of the loss: there are too many, or a step is undefined
@@ -337,12 +326,12 @@ def walk_many(loss: Loss, z: Ints, layered: Layered, weights: ArcWeights) -> Bou
     """
     acceptor = acceptor_of(layered)
     rows = _rows(layered, acceptor, weights, len(z))
-    return dense_walk_many(loss, z, acceptor, rows, weights.roundings)
+    return dense_walk_many(loss, z, acceptor, rows)
 
 
 def dense_walk_many(
-    loss: Loss, z: Ints, acceptor: AcceptorArcs, rows: WalkedSentences, behind: int
-) -> BoundedValues | None:
+    loss: Loss, z: Ints, acceptor: AcceptorArcs, rows: WalkedSentences
+) -> Estimate | None:
     """The expected values of sentences, block by block; None where ``walk_many`` has none."""
     n = z.shape[1]
     parts = []
@@ -357,16 +346,15 @@ def dense_walk_many(
         def view_of(row: int, zs: Ints = zs) -> LossAutomaton:
             return loss.view(n, zs[row], weights=True)
 
-        final = dense_walk(
-            view_of, zs, acceptor, WalkedSentences._make((rows.weights, *columns)), behind
-        )
+        some = WalkedSentences._make((rows.weights, *columns))
+        final = dense_walk(view_of, zs, acceptor, some)
         if final is None:
             return None
         parts.append(final.sums())
     return joined(parts)
 
 
-def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> BoundedValues | None:
+def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> Estimate | None:
     """The expected value of a sum over windows, in a batch of one.
 
     All windows are walked at once, each from the mass that the model has before it, with what it
@@ -377,7 +365,6 @@ def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> BoundedValues | 
     mass = float(before[-1] @ after[-1])
     value = form.base * mass
     size = abs(form.base) * mass
-    roundings = 0
     first = np.arange(len(z) - form.k + 1)
     if len(first):
         acceptor = acceptor_of(layered)
@@ -392,11 +379,9 @@ def walk_windows(form: WindowSum, z: Ints, layered: Layered) -> BoundedValues | 
         weights = arcs.weight[acceptor.order][None]
         rows = WalkedSentences(weights, 0 * first, first, start, final)
         windows = sliding_window_view(z, form.k)
-        sums = dense_walk_many(form.loss, windows, acceptor, rows, layered.roundings)
+        sums = dense_walk_many(form.loss, windows, acceptor, rows)
         if sums is None:
             return None
         value += sums.values.sum()
         size += sums.sizes.sum()
-        degree = max(int(np.bincount(ends).max()) for ends in (arcs.source, arcs.target))
-        roundings = sums.roundings + _IN_PAIRS + 2 * len(z) * (degree + 4)
-    return one_value(value, mass, size, roundings)
+    return one_estimate(value, size, mass)

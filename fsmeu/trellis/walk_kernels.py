@@ -35,7 +35,6 @@ class AcceptorArcs(NamedTuple):
     group: Ints  # first arc, state after and label of each group, and the end, (groups + 1, 3)
     arc: Ints  # state before, 0, its own number, of each arc, (arcs, 3)
     order: Ints  # where each arc stands among those of the layers, one layer after the other
-    largest: Ints  # the greatest number of arcs in a group, (1,)
 
 
 class Position(NamedTuple):

@@ -97,10 +97,9 @@ def test_slopes_that_span_many_orders_of_magnitude():
 
 
 def test_a_value_next_to_the_best_one_is_not_claimed():
-    """What one reference allows is 2e-10 better than the most probable labels."""
+    """Other labels are 2e-10 better than the most probable ones."""
     loss = fsmeu.loads("utility u labels 0 1 count hyp when z == 1 value 1 + hyp * 10^-10")
     assert not fsmeu.decode(loss, [0.0, 0.0], method="marginal").exact
-    assert fsmeu.decode(loss, [1.0, 1.0], method="marginal").exact
 
 
 def test_certain_labels_are_decided_exactly():

@@ -59,8 +59,7 @@ class CostOracles:
             free z, loss and each reference with pynini.
 
     Raises:
-        InputError: something is no loss, no sequence or no label, or rounding decides what the
-            value of a completion is.
+        InputError: something is no loss, no sequence or no label.
         LossFileError: the loss is not defined for a completion.
         SizeLimitError: there are too many states.
 
@@ -68,9 +67,7 @@ class CostOracles:
         loss: the loss over its labels.
         labels: the labels, in the order of costs.
         lengths: the length of each reference, (references,).
-        roundings: for each reference, a bound on the error of a cost that is not 0, (references,).
-            What seems to cost no more than that costs 0, and may in truth cost twice as much. It
-            is great where great amounts cancel that doubles do not hold, such as 10^16 / 3.
+        roundings: for each reference, the cost up to which costs are taken to be 0, (references,).
         nbytes: the bytes that the tables of all references take.
     """
 
@@ -109,7 +106,6 @@ class CostOracles:
         else:
             self._tables = tables_of(*machines_of(loss, self.ys, fallback), count, self._sign)
         self.roundings: Floats = self._tables.roundings
-        _check_known(self.roundings)
         self.nbytes: int = self._tables.nbytes
 
     def __len__(self) -> int:
@@ -166,18 +162,6 @@ def tables_of(machines: Sequence[Machine], amounts: Floats, labels: int, sign: f
     return ranked_tables([unfolded(machine, amounts, sign) for machine in machines], labels)
 
 
-def _check_known(roundings: Floats) -> None:
-    """Refuses references whose costs may be anything, as rounding decides what the value is."""
-    unknown = np.flatnonzero(~np.isfinite(roundings))
-    if len(unknown):
-        must = (
-            "rounding must not decide what the value is, as where it divides by a difference of "
-            "real amounts that may be 0, or asks whether it is"
-        )
-        remedy = "Let counts grow by whole numbers, and scale the value"
-        raise InputError("cost oracle", must, given=f"reference {unknown[0]}", remedy=remedy)
-
-
 def _checked_fallback(table: Any, labels: int) -> Ints:
     """The label that each label stands for after each other, (L + 1, L), of what was given."""
     must = (
@@ -204,14 +188,14 @@ def _indices(values: Any, count: int, must: str, shape: tuple[int, ...] | None =
 
 def _explicit_paths(
     loss: Loss, ys: Sequence[Ints], fallback: Ints | None, sign: float
-) -> list[tuple[Path, float]]:
+) -> list[Path]:
     """The explicit path of each reference; equal references have one.
 
     Each has a state before every position and one at the end, so that too many positions are
     refused before anything is built, and too many states of all together before the next one is.
     """
     distinct = {y.tobytes(): y for y in ys}
-    found: dict[bytes, tuple[Path, float]] = {}
+    found: dict[bytes, Path] = {}
     left = sum(len(y) + 1 for y in distinct.values())  # states at least, of those not yet built
     built = 0
     with advising_default():
@@ -240,10 +224,8 @@ def _reference_composition(loss: Loss, y: Ints, fallback: Ints | None) -> Compos
     return compose_layers(loss, free, string_layers(loss.alphabet, y))
 
 
-def _explicit_path(
-    composition: Composition, fallback: Ints | None, sign: float
-) -> tuple[Path, float]:
-    """The states of a composition layer by layer, and a bound on the errors of values at its ends.
+def _explicit_path(composition: Composition, fallback: Ints | None, sign: float) -> Path:
+    """The states of a composition layer by layer, with the values at its ends.
 
     A label that does not stand for itself leads where the one leads that it stands for after the
     last.
@@ -261,8 +243,7 @@ def _explicit_path(
         after = np.take_along_axis(after, fallback[last], axis=1)
     begins = np.append(0, np.cumsum(np.bincount(table.depths[0], minlength=n + 1))).tolist()
     layers = [after[begins[t] : begins[t + 1]] - begins[t + 1] for t in range(n)]
-    error = float(composition.value_errors.max(initial=0.0))
-    return ranked_path(0, layers, sign * values[begins[n] :]), error
+    return ranked_path(0, layers, sign * values[begins[n] :])
 
 
 class _ReferenceCosts:

@@ -26,10 +26,7 @@ from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_arcs, guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics import domains
 from fsmeu.searn.oracle.steps import ReferenceSteps, reads_length
-from fsmeu.trellis.roundings import relative_error
-from fsmeu.twofold import two_sum
 
 Small = NDArray[np.int32]
 _BUILDING = RLock()
@@ -323,18 +320,11 @@ def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
     return Path(start, layers, ranks, levels)
 
 
-def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, float]:
-    """The machine whose states hold the sums so far, with scores at its end, merged backwards.
-
-    And a bound on what rounding does to the scores.
-    """
+def unfolded(machine: Machine, amounts: Floats, sign: float) -> Path:
+    """The machine whose states hold the sums so far, with scores at its end, merged backwards."""
     n = len(machine.layers)
     classes = np.array([machine.start], np.int64)
     sums = machine.steps.begin(n)[:, None]
-    lost = np.zeros_like(sums)  # bounds on the errors of the sums of each state, (sums, states)
-    great = np.abs(sums).max(initial=0.0) + n * np.abs(amounts).max(initial=0.0)
-    whole = bool((np.rint(amounts) == amounts).all()) and great < domains.MOST_WHOLE
-    inexact = np.where(is_exact(amounts), 0.0, relative_error(4) * np.abs(amounts))
     steps: list[Ints] = []
     arcs = 0
     for layer in machine.layers:
@@ -345,38 +335,18 @@ def unfolded(machine: Machine, amounts: Floats, sign: float) -> tuple[Path, floa
         after = sums[:, :, None] + amounts[:, kinds]
         ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
         first, number = distinct_rows([targets.ravel(), *ranks])
-        if not whole:
-            rest = two_sum(sums[:, :, None], amounts[:, kinds])[1]
-            arc_errors = lost[:, :, None] + np.abs(rest) + inexact[:, kinds]
-            lost = _greatest(arc_errors, number, len(first))
         steps.append(number.reshape(targets.shape))
         classes = targets.ravel()[first]
         sums = after.reshape(len(sums), targets.size)[:, first]
     ends = machine.ends[classes].T
     values = machine.steps.values(n, machine.constants, ends, sums)
-    lost = np.zeros_like(sums) if whole else lost
-    errors = machine.steps.value_errors(n, machine.constants, ends, sums, lost)
     scores, merged = np.unique(sign * values + 0.0, return_inverse=True)
     layers: list[Ints] = []
     for table in reversed(steps):
         first, before = equal_rows(merged[table])
         layers.append(merged[table[first]])
         merged = before
-    return ranked_path(0, layers[::-1], scores), float(errors.max(initial=0.0))
-
-
-def _greatest(numbers: Floats, group: Ints, groups: int) -> Floats:
-    """The greatest number of each group in each row, (rows, groups).
-
-    Args:
-        numbers: at least 0, (rows, ...).
-        group: the group of each number of a row, counted from 0, (numbers of a row,).
-        groups: how many groups there are.
-    """
-    found = np.zeros((len(numbers), groups))
-    for greatest, row in zip(found, numbers, strict=True):
-        np.maximum.at(greatest, group, row.ravel())
-    return found
+    return ranked_path(0, layers[::-1], scores)
 
 
 def is_exact(numbers: Floats) -> Bools:

@@ -20,7 +20,6 @@ from fsmeu.losses.machine.view import SpecAutomaton
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics import domains
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
-from fsmeu.trellis.value_roundings import value_errors
 
 _Context = tuple[int, int, dict[str, Floats]]  # position, label, constants before and after it
 
@@ -220,18 +219,6 @@ class ReferenceSteps:
         variables = dict(zip(self._constants, map(float, constants), strict=True))
         variables |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
         return self._bound.at(n).value(variables, sums.shape[1:])
-
-    def value_errors(
-        self, n: int, constants: Floats, ends: Floats, sums: Floats, lost: Floats
-    ) -> Floats:
-        """Bounds on what rounding does to such values, (cells,), given those of sums.
-
-        ``lost`` are bounds on the errors of the sums, (sums, cells).
-        """
-        variables: dict[str, Any] = dict(zip(self._constants, map(float, constants), strict=True))
-        variables |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
-        errors = dict(zip(self._sums, lost, strict=True))
-        return value_errors(self._bound.at(n), variables, errors, sums.shape[1])
 
     def checked(self, n: int, values: Floats) -> Floats:
         """The values, unless one is outside the range that the file declares."""

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Floats, Ints
 from fsmeu.searn.oracle.product import CostLayer, Machine, Small, guard_bytes, is_exact
 from fsmeu.searn.oracle.tables import NotServedError, Tables, nbytes_of
-from fsmeu.trellis.roundings import relative_error
 from fsmeu.twofold import Twofold, twofold_product
 
 _GREAT = 1e290  # as in ``twofold_product``
+_ROUNDED = 5e-16  # of an amount of a file and its product with a slope
 
 
 class SummedTables(Tables):
@@ -138,7 +138,7 @@ class _Pool:
             ]
             unit = max((x.denominator for x in exact), default=1)
             whole = [x.numerator * (unit // x.denominator) for x in exact]
-            errors = relative_error(4) * terms.sum(axis=0)
+            errors = _ROUNDED * terms.sum(axis=0)
             self._weights[key] = _Weights(key, np.array(whole, object), errors, unit)
         return sign * affine[0], scale, self._weights[key]
 

@@ -22,16 +22,10 @@ from numpy.typing import NDArray
 from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, LossFileError
-from fsmeu.searn.oracle.product import (
-    CostLayer,
-    Machine,
-    Path,
-    Small,
-    guard_bytes,
-)
+from fsmeu.searn.oracle.product import CostLayer, Machine, Path, Small, guard_bytes
+from fsmeu.trellis.estimate import LOST_DIGITS
 
 Roles = tuple[int | None, int | None]  # numbers of the sum gained and of the axis, None for none
-_ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``fst.distinct``
 
 
 class NotServedError(Exception):
@@ -192,11 +186,10 @@ class FrontierTables(Tables):
         pairs = zip(begins.tolist(), (begins + sizes).tolist(), strict=True)
         return [self._best[a:b].copy() for a, b in pairs]
 
-    def end(self, ends: Ends, errors: Floats | float = 0.0) -> FrontierTables:
+    def end(self, ends: Ends) -> FrontierTables:
         """The tables themselves, with scores at the end; they are filled for greater sums.
 
-        ``errors`` bound what rounding does to the scores of each reference. Where that is more than
-        ties of scores allow for, what costs no more than two errors costs 0.
+        Costs that are no greater part of the greatest score than rounding makes them are 0.
         """
         if (ends.direction < 0).any():
             self.fill(ends.direction)
@@ -205,9 +198,7 @@ class FrontierTables(Tables):
         begins, number = np.unique(ends.begins, return_inverse=True)
         sizes = np.where(np.isfinite(ends.scores), np.abs(ends.scores), 0.0)
         ties = np.maximum.reduceat(sizes, begins) if len(begins) else sizes
-        self.roundings = _ROUNDING * ties[number]
-        self._costless = np.where(2 * errors > self.roundings, 2 * errors, 0.0)
-        self.roundings = np.maximum(self.roundings, self._costless)
+        self.roundings = LOST_DIGITS * ties[number]
         return self
 
     def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
@@ -225,7 +216,7 @@ class FrontierTables(Tables):
         costs = np.empty((len(states), self._steps.label_class.shape[1]))
         known = self._kernels.costs(self._frontiers, sentences, layers, states, costs)
         refuse_states(not known, states)
-        costs[costs <= self._costless[sentences][:, None]] = 0.0
+        costs[costs <= self.roundings[sentences][:, None]] = 0.0
         return costs
 
     def scores(self, sentences: Ints, states: Ints) -> Floats:
@@ -242,17 +233,15 @@ def nbytes_of(*arrays: NDArray[Any]) -> int:
     return sum(array.nbytes for array in arrays)
 
 
-def ranked_tables(pairs: Sequence[tuple[Path, float]], labels: int) -> FrontierTables:
-    """Tables of machines whose last states have scores of their own, and bounds on their errors."""
-    paths = [path for path, _ in pairs]
-    errors = np.array([error for _, error in pairs], np.float64)
+def ranked_tables(paths: Sequence[Path], labels: int) -> FrontierTables:
+    """Tables of machines whose last states have scores of their own."""
     widths = np.array([len(path.scores) for path in paths], np.int64)
     begins = np.append(0, np.cumsum(widths))[:-1].astype(np.int64)
     scores = np.concatenate([np.zeros(0), *(path.scores for path in paths)])
     zero = np.zeros(len(paths), np.int64)
     tables = FrontierTables(paths, labels, np.zeros((2, 1)))
     tables.fill(zero + 1)
-    return tables.end(Ends(scores, begins, zero, widths, zero + 1), errors)
+    return tables.end(Ends(scores, begins, zero, widths, zero + 1))
 
 
 def counted_tables(
