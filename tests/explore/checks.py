@@ -130,7 +130,9 @@ def bounds(case, random):
         logs = 5 * 744 if engine == "openfst" else 8
         most = float(np.nanmax(np.abs(truth.values))) + case.wide  # that the file declares
         most = logs * STEPS * UNIT * most + sys.float_info.min
-        for part in ("lower", "value", "upper"):
+        same(f"{call}.value", some.value, true, room + most)
+        most += 2e-9 * max(abs(true), 1.0, case.wide)
+        for part in ("lower", "upper"):
             same(f"{call}.{part}", getattr(some, part), true, room + most)
 
 

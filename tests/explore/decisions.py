@@ -40,7 +40,9 @@ def check_decision(case, call, decision, p, allowed=None):
     names = [z for k, z in enumerate(truth.sequences) if allowed[k]]
     better = f"{list(names[best])} has {means[best]!r}, better by {short:.3g}"
     got = f"{decision.labels} with {decision.value!r}, exact by {decision.method}"
-    holds(call, short <= room[best] + everything[1][own], got, better)
+    width = case.loss.value_range(len(decision.labels)).width
+    promised = 1e-9 * max(abs(means[best]), 1e-3 * (width if np.isfinite(width) else 1.0))
+    holds(call, short <= max(promised, room[best] + everything[1][own]), got, better)
 
 
 def _lacks(case, p):

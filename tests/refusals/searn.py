@@ -16,10 +16,6 @@ BOUNDED = """loss f labels 0 1
 register a in 0..max(n - 2, 2) start 0 next if z == 1 then a + 1 else 0
 count c when z != y value c"""
 # Whether the difference is 0 is up to rounding.
-DIVIDES = """loss f labels 0 1
-count a by 0.421 when z == 1
-count b by 0.421 when y == 1
-value a / (a - b) or 0 when a == b"""
 NOT_LINEAR = """utility f labels 0 1
 memory m of y last 1
 register odd in 0..1 start 0 next if z == 1 then 1 - odd else odd
@@ -60,7 +56,6 @@ NAMES = {
     "OWN": stubs.PlainTagging("ab"),
     "load": fsmeu.loads,
     "BOUNDED": BOUNDED,
-    "DIVIDES": DIVIDES,
     "NOT_LINEAR": NOT_LINEAR,
     **{one.__name__: one for one in (with_states, with_cells, trained, columns)},
     **{one.__name__: one for one in (Searn, CostOracle, CostOracles)},
@@ -69,7 +64,6 @@ NAMES = {
 ROWS = [
     # cost oracles: a wrong number, or no end
     ("CostOracle(load(BOUNDED), '000000')", LossFileError, "bounds"),
-    ("CostOracle(load(DIVIDES), '1111')", InputError, "rounding must not decide"),
     ("with_states(999, lambda: CostOracle('fscore', [0, 1] * 400))", SizeLimitError, "MAX_STATES"),
     (
         "with_states(99, lambda: trained('ab' * 9, 'hamming', engine='openfst'))",
