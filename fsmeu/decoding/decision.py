@@ -95,15 +95,14 @@ def bounds_of_best(loss: Loss, n: int, reached: ReachedValue) -> Bounds:
     value = reached.value
     declared = loss.value_range(n)
     reach = max(reached.reach, PRECISION * float(scale_of(value, declared.width)))
-    is_utility = loss.kind == "utility"
+    better = worse = reach
     if not reached.exact and reached.gap == math.inf:
-        if is_utility:
-            return Bounds(value - reach, declared.high)
-        return Bounds(declared.low, value + reach)
-    better = reach + (reached.gap if reached.gap < math.inf else 0.0)
-    if is_utility:
-        return Bounds(value - reach, value + better)
-    return Bounds(value - better, value + reach)
+        better = math.inf
+    elif reached.gap < math.inf:
+        better += reached.gap
+    if loss.kind == "utility":
+        return Bounds(value - worse, max(value, min(value + better, declared.high)))
+    return Bounds(min(value, max(value - better, declared.low)), value + worse)
 
 
 def explain(decision: Decision | CorpusDecision) -> str:
