@@ -8,7 +8,7 @@ labels. They go to OpenFst and come from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -44,8 +44,6 @@ class Layered:
     start: Floats  # weight of starting in each state of layer 0
     layers: tuple[Layer, ...]  # the arcs of position 1, ..., n
     final: Floats  # weight of ending in each state of layer n
-    _: KW_ONLY
-    roundings: int = 0  # a bound on the roundings behind the weight of each path, products aside
 
     @property
     def n(self) -> int:
@@ -116,8 +114,7 @@ def in_logs(layered: Layered) -> LogLayered:
 
 def from_logs(logs: LogLayered) -> Layered:
     """The same acceptor with weights; those that a double cannot hold are 0 or inf."""
-    changed = Layered(**_mapped(logs, np.exp))
-    return replace(changed, roundings=changed.roundings + 2 * (logs.n + 2))
+    return Layered(**_mapped(logs, np.exp))
 
 
 @np.errstate(divide="ignore", over="ignore", under="ignore")
@@ -130,7 +127,6 @@ def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> dict[str, A
         "start": start,
         "layers": layers,
         "final": final,
-        "roundings": layered.roundings,
     }
 
 
@@ -153,7 +149,7 @@ def arc_weights(layered: Layered) -> ArcWeights:
     """The weights of a layered acceptor, in one row."""
     arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
     ends = layered.start[None], layered.final[None]
-    return ArcWeights(layered.n, arcs[None], *ends, layered.roundings)
+    return ArcWeights(layered.n, arcs[None], *ends)
 
 
 def arcs_by_label(layer: Layer) -> Iterator[tuple[int, Ints]]:
@@ -248,8 +244,7 @@ def pair_layers(left: Layered, right: Layered) -> Layered:
         layers.append(Layer(source, label, target, weight, a.width * b.width))
     start = np.outer(left.start, right.start).ravel()
     final = np.outer(left.final, right.final).ravel()
-    roundings = left.roundings + right.roundings + right.n + 2
-    return Layered(right.alphabet, start, tuple(layers), final, roundings=roundings)
+    return Layered(right.alphabet, start, tuple(layers), final)
 
 
 def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:

@@ -32,7 +32,7 @@ from fsmeu.models.chains import Bernoulli, Independent, Markov
 from fsmeu.models.checks import check_arcs, check_entries, check_rows, real_array
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.paths import logarithm
-from fsmeu.models.potentials import Potentials, first_impossible, rounded, score_roundings
+from fsmeu.models.potentials import Potentials, first_impossible
 
 # -- hidden Markov models --------------------------------------------------------------------------
 
@@ -88,13 +88,9 @@ def hmm(
 
 
 def _posterior(model: Potentials) -> Potentials:
-    """The model, named as the posterior of a hidden Markov model, with a bound on its roundings.
-
-    Each potential is a logarithm or the sum of two.
-    """
+    """The model, named as the posterior of a hidden Markov model."""
     model._keep(title="hidden Markov model, given its observations")
-    rows = 8 * (model.n + 1)  # those of P(next label) and of P(symbol) were divided by their sums
-    return rounded(model, rows + score_roundings(model.unary, model.pairwise, 3))
+    return model
 
 
 def _checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floats:

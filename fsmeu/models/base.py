@@ -122,10 +122,7 @@ class Model(Text, ABC):
         """Whether no two paths of positive weight read the same labels."""
         return self.layered().unambiguous
 
-    @property
-    def roundings(self) -> int:
-        """A bound on the relative error of P(y) before factors are multiplied, in roundings."""
-        return self.layered().roundings
+    roundings = 0
 
     def arc_weights(self) -> ArcWeights:
         """The weights of the arcs of ``layered()``; a class may compute them without the layers."""
@@ -338,9 +335,8 @@ def arc_weights_many(models: Sequence[Model]) -> ArcWeights:
         np.concatenate(rows)
         for rows in zip(*((one.arcs, one.start, one.final) for one in weights), strict=True)
     )
-    roundings = max(one.roundings for one in weights)
     is_stochastic = all(one.is_stochastic for one in weights)
-    return ArcWeights(models[0].n, arcs, start, final, roundings, is_stochastic)
+    return ArcWeights(models[0].n, arcs, start, final, is_stochastic=is_stochastic)
 
 
 def most_probable_many(models: Sequence[Model]) -> list[Ints | None]:

@@ -19,7 +19,6 @@ from fsmeu.fst.layers import ArcWeights, Layer, Layered
 from fsmeu.models import checks
 from fsmeu.models.base import Model, ModelLike, Parametrized
 from fsmeu.models.checks import check_rows, check_shape, normalized_rows, probability_array
-from fsmeu.twofold import row_sums
 
 _DIVIDE_OR_FLATTEN = (
     "Divide by the sum; or, where these are probabilities of ones (a row or a map of them), give "
@@ -48,14 +47,6 @@ class Chain(Parametrized):
         return min(self.order, self.n)
 
     @property
-    def roundings(self) -> int:
-        """A bound on the relative error of P(y) before factors are multiplied, in roundings.
-
-        The sums of rows were divided by, and are still off 1 by up to two units.
-        """
-        return 4 * (self.n + 1)
-
-    @property
     def is_unambiguous(self) -> bool:
         """True: a state is the last labels."""
         return True
@@ -78,7 +69,7 @@ class Chain(Parametrized):
         layers += built * (self.n - self.depth) if len(steps) == 1 else built
         ends = np.ones(size**self.depth)
         of_chain = self.alphabet, np.ones(1), tuple(layers), ends
-        return Layered(*of_chain, roundings=self.roundings)
+        return Layered(*of_chain)
 
     def arc_weights(self) -> ArcWeights:
         """P(first m labels), ones where the rest of these are read, and P(next label | last m)."""
@@ -87,7 +78,7 @@ class Chain(Parametrized):
         if self.depth:
             arcs = np.concatenate([first, np.ones((self.depth - 1) * len(first)), arcs])
         ends = np.ones((1, 1)), np.ones((1, len(first)))
-        return ArcWeights(self.n, arcs[None], *ends, self.roundings, is_stochastic=True)
+        return ArcWeights(self.n, arcs[None], *ends, is_stochastic=True)
 
 
 # -- independent labels ----------------------------------------------------------------------------
@@ -130,11 +121,6 @@ class Bernoulli(_Independent):
             raise InputError("Bernoulli p", must, given=f"shape {array.shape}", remedy=remedy)
         checks.check_arcs("Bernoulli", 2 * array.size)
         self._keep(p=array, alphabet=BINARY, labels=BINARY.labels, n=len(array))
-
-    @property
-    def roundings(self) -> int:
-        """A bound on the relative error of P(y) before factors are multiplied: one of each 1-p."""
-        return self.n
 
     def marginals(self) -> Floats:
         """P(y_i = l), shape (n, L)."""
@@ -302,7 +288,7 @@ class Markov(Chain):
         depth = self.depth
         first = self.initial.reshape(-1)
         if depth < self.order:
-            first = normalized_rows(row_sums(self.initial.reshape(size**depth, -1)).high[:, 0])
+            first = normalized_rows(self.initial.reshape(size**depth, -1).sum(axis=1))
         steps = self.transition[: None if self.n > self.order else 0]
         return first, steps.reshape(-1, size**depth, size)
 

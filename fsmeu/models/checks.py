@@ -14,12 +14,11 @@ from fsmeu import limits
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, limit_from, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
-from fsmeu.twofold import UNIT, row_sums
 
 _DOUBLE = np.dtype(np.float64)
 SUM_TOLERANCE = 1e-9  # how far probabilities in double precision may sum from 1
 ROUNDING = 1e-12  # how far a probability may lie outside [0, 1] and still be taken for 0 or 1
-_SUM_ROUNDING = 2.01 * UNIT  # how far off 1 the sum of a row may be that was divided by its sum
+_SUM_ROUNDING = 1e-15  # how far off 1 the sum of a row may be that was divided by its sum
 _UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Difference between 1 and the next number, of types that are less precise than doubles."""
 
@@ -146,12 +145,11 @@ def _in_rows(array: Floats, axes: int) -> Floats:
 def normalized_rows(array: Floats) -> Floats:
     """Rows divided by their sums where these are off 1 by more than rounding; rows of 0 stay.
 
-    Rows that were divided sum to 1 within ``_SUM_ROUNDING``, and stay as they are from then on: one
-    unit for the rounded sum, and one for the quotients.
+    Rows that were divided sum to 1 within ``_SUM_ROUNDING``, and stay as they are from then on.
     """
-    sums = row_sums(array)
-    off = np.abs((sums.high - 1.0) + sums.low) > _SUM_ROUNDING
-    return array / np.where(off & (sums.high > 0), sums.high, 1.0)
+    sums = array.sum(axis=-1, keepdims=True)
+    off = np.abs(sums - 1.0) > _SUM_ROUNDING
+    return array / np.where(off & (sums > 0), sums, 1.0)
 
 
 def softmax(scores: Floats) -> Floats:

@@ -23,29 +23,24 @@ from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
 from fsmeu.models.checks import real_array, softmax
 from fsmeu.models.lattices import Acceptor
 from fsmeu.models.paths import log_probability, logarithm, normalize
-from fsmeu.models.potentials import Potentials, rounded, score_roundings
+from fsmeu.models.potentials import Potentials
 
 _TEMPERATURES = 0.01, 100.0
 """The least and greatest that a calibration looks at: sure of one sequence, nearly indifferent."""
 
 
-def _chain_scores(model: Model) -> tuple[Floats, Floats, int] | None:
-    """Log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain of order up to 1, or None.
-
-    And a bound on the roundings behind exp(score), beside what the potentials are.
-    """
+def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
+    """Log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain of order up to 1, or None."""
     if isinstance(model, Potentials) and model.n:
-        return model.unary, model.pairwise, model._score_roundings
+        return model.unary, model.pairwise
     size = len(model.labels)
     if isinstance(model, Bernoulli | Independent) and model.n:
-        scores = logarithm(model.marginals()), np.zeros((size, size))
-    elif isinstance(model, Markov) and model.order == 1 and model.n:
+        return logarithm(model.marginals()), np.zeros((size, size))
+    if isinstance(model, Markov) and model.order == 1 and model.n:
         unary = np.zeros((model.n, size))
         unary[0] = logarithm(model.initial)
-        scores = unary, logarithm(model.transition)
-    else:
-        return None
-    return *scores, model.roundings + score_roundings(*scores, 2)
+        return unary, logarithm(model.transition)
+    return None
 
 
 def given(model: Model, constraint: ConstraintLike) -> Model:
@@ -62,13 +57,13 @@ def given(model: Model, constraint: ConstraintLike) -> Model:
     scores = None if local is None else _chain_scores(model)
     try:
         if local is not None and scores is not None:
-            unary, pairwise, roundings = scores
+            unary, pairwise = scores
             first, pairs, last = local
             unary = unary.copy()
             unary[0, ~first] = -np.inf
             unary[-1, ~last] = -np.inf
             pairwise = np.where(pairs, pairwise, -np.inf)
-            return rounded(Potentials(unary, pairwise, model.labels), roundings)
+            return Potentials(unary, pairwise, model.labels)
         return Acceptor(restricted(model.layered(), allowed, "given"))
     except EmptyError:
         must = "some sequence that the constraint allows must have positive probability"
@@ -91,7 +86,7 @@ def extended(model: Model, alphabet: Alphabet) -> Model:
         return Acceptor(reordered(model.layered(), alphabet), normalize=False)
     unary = np.pad(scores[0], padding, constant_values=-np.inf)
     pairwise = np.pad(scores[1], [(0, 0)] * (scores[1].ndim - 2) + [(0, more)] * 2)
-    return rounded(Potentials(unary, pairwise, alphabet.labels), scores[2])
+    return Potentials(unary, pairwise, alphabet.labels)
 
 
 def tempered(model: Model, temperature: float) -> Model:
@@ -108,24 +103,19 @@ def tempered(model: Model, temperature: float) -> Model:
     power = 1.0 / float(t)
     scores = _chain_scores(model)
     if scores is not None:
-        unary, pairwise = (part * power for part in scores[:2])
+        unary, pairwise = (part * power for part in scores)
         if isinstance(model, Bernoulli):
             return Bernoulli(softmax(unary)[:, 1])
         if isinstance(model, Independent):
             return Independent(softmax(unary), model.labels)
-        roundings = int(scores[2] * power) + score_roundings(unary, pairwise, 2)
-        return rounded(Potentials(unary, pairwise, model.labels), roundings)
+        return Potentials(unary, pairwise, model.labels)
     layers = in_logs(normalize(model.layered()))
     if not model.is_unambiguous:
         must = "no two paths of the model may read the same labels, as those of mixtures do"
         raise InputError("temperature", must, given=type(model).__name__)
     steps = tuple(replace(layer, weight=layer.weight * power) for layer in layers.layers)
     scaled = replace(layers, start=layers.start * power, layers=steps)
-    roundings = int(layers.roundings * power) + score_roundings(
-        scaled.start[None], np.zeros((0, 1, 1)), 4
-    )
-    roundings += sum(score_roundings(step.weight[None], np.zeros((0, 1, 1)), 4) for step in steps)
-    return Acceptor(from_logs(replace(scaled, roundings=roundings)))
+    return Acceptor(from_logs(scaled))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from fsmeu.models import checks
 from fsmeu.models.base import Model, forget, layer_parts, prepare_many
 from fsmeu.models.checks import check_arcs, normalized_rows, real_array
 from fsmeu.models.paths import group_sums, log_total, marginals, normalized
-from fsmeu.twofold import twofold
 
 _MOST_WEIGHT = 1e300  # of a sequence, or size of a logarithm, so that no sum of them overflows
 _PLAIN = 700.0  # greatest size of a logarithm whose number is an ordinary double (up to 708)
@@ -153,7 +152,7 @@ def checked_weights(weights: ArrayLike | None, size: int, where: str, log: bool 
     if top == (-np.inf if log else 0.0):
         raise EmptyError(where, "at least one weight must be positive")
     with np.errstate(over="ignore"):  # a difference that no double holds is a weight of 0
-        return twofold(array).plus(-top).exp() if log else array
+        return np.exp(array - top) if log else array
 
 
 def _seen(flat: list[object]) -> Alphabet:
@@ -179,8 +178,7 @@ def alphabet_of_distinct(labels: set[Label]) -> Alphabet:
 def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:
     """The trie of distinct rows in alphabetical order; a state is a prefix.
 
-    What leaves a prefix are shares of its mass, which is their sum, so that the product of those of
-    a sequence has a rounding for each label, and the sums one for each label that may follow.
+    What leaves a prefix are fractions of its mass, which is their sum.
     """
     new = np.zeros(len(rows), bool)
     new[0] = True
@@ -197,19 +195,16 @@ def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:
         prefix = longer
     mass = probabilities
     layers = list[Layer]()
-    roundings = 8
     certain = np.ones(len(rows))
     for source, label, target in reversed(ends):
         if source is every:
             layers.append(Layer(source, label, target, certain, len(rows)))
-            roundings += 3
             continue
         sums = group_sums(source, mass, int(source[-1]) + 1)
         layers.append(Layer(source, label, target, mass / sums[source], len(mass)))
-        roundings += 2 + int(np.bincount(source).max())
         mass = sums
     last = np.ones(len(rows))
-    return Layered(alphabet, np.ones(1), tuple(layers[::-1]), last, roundings=roundings)
+    return Layered(alphabet, np.ones(1), tuple(layers[::-1]), last)
 
 
 # -- acceptors -------------------------------------------------------------------------------------
@@ -381,8 +376,7 @@ class Mixture(Model):
         layers = tuple(_side_by_side(parts, i) for i in range(self.n))
         forget(fresh)
         final = np.concatenate([part.final for part in parts])
-        roundings = 5 + max(part.roundings for part in parts)
-        return Layered(self.alphabet, start, layers, final, roundings=roundings)
+        return Layered(self.alphabet, start, layers, final)
 
 
 def _side_by_side(parts: list[Layered], position: int) -> Layer:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,11 +18,8 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, check_int
 from fsmeu.fst.layers import Layer, Layered, LogLayered, arc_weights, check_layers
 from fsmeu.models.checks import check_arcs
-from fsmeu.twofold import UNIT, Twofold, twofold, twofold_log
 
 _LEAST = 1e-290  # products below may have lost digits
-ARC_ROUNDINGS = 20  # of a share of the sum over the arcs of a state, beside two for each of these
-MANY_ROUNDINGS = 2.0**60  # roundings that leave no digit, and that whole numbers can hold
 
 # -- distances -------------------------------------------------------------------------------------
 
@@ -67,52 +63,43 @@ def normalize(layered: Layered, where: str = "model") -> Layered:
     return normalized(layered, where)[0]
 
 
-def normalized(
-    layered: Layered, where: str | None = "model", rest: Sequence[Floats] | None = None
-) -> tuple[Layered, float]:
+def normalized(layered: Layered, where: str | None = "model") -> tuple[Layered, float]:
     """The same acceptor as ``normalize`` gives it, and the logarithm of the weight of all paths.
 
-    From the end to the start: what leaves a state, as shares of the backward distance from there.
-    These distances are shifted in each layer so that the greatest logarithm is 0. An acceptor
-    without paths is refused if it is said ``where`` it comes from. The ``rest`` is what is missing
-    in the logarithms of the arcs of each layer, where these are sums.
-
-    Logarithms are sums of two doubles each, so that their size does not matter. The product of the
-    shares of a path is its weight, with a dozen roundings for each arc, divided by sums that are
-    the same for all paths; and the products add up to 1, with a rounding for each arc of a state.
+    From the end to the start: what leaves a state, as fractions of the backward score from there.
+    Logarithms of weights and scores are shifted in each layer so that the greatest is 0. An
+    acceptor without paths is refused if it is said ``where`` it comes from.
     """
     check_layers(layered)
-    logs = twofold if isinstance(layered, LogLayered) else twofold_log
-    sums = logs(layered.final)
+    is_logs = isinstance(layered, LogLayered)
+    scores = layered.final if is_logs else logarithm(layered.final)
     log_sum = 0.0
     layers = []
-    size = _greatest(sums.high)
-    roundings = 2 * layered.roundings
     states = np.arange(len(layered.start))
     none = np.zeros(len(layered.start), np.int64)
     start = Layer(none, none, states, layered.start, len(states))
-    steps = list(zip((start, *layered.layers), (1, *layered.widths[:-1]), strict=True))
-    for position, (layer, width) in reversed(list(enumerate(steps, -1))):
-        top = float(sums.high.max(initial=-np.inf))
-        shifted, log_sum = (sums.plus(-top), log_sum + top) if np.isfinite(top) else (sums, top)
-        weights = logs(layer.weight)
-        after = shifted[layer.target]
-        if rest is not None and position >= 0:
-            weights = weights.plus(rest[position])
-        values = weights.plus(after.low).plus(after.high)
-        shares, sums = _shares(layer.source, values, width)
-        layers.append(replace(layer, weight=shares))
-        size = max(size, _greatest(weights.high), _greatest(values.high), _greatest(sums.high))
-        roundings += ARC_ROUNDINGS + 2 * int(np.bincount(layer.source).max(initial=0))
-    roundings += int(min(32 * UNIT * size * len(layers), MANY_ROUNDINGS))
-    final = np.isfinite(logs(layered.final).high).astype(np.float64)
+    steps = zip((start, *layered.layers), (1, *layered.widths[:-1]), strict=True)
+    for layer, width in reversed(list(steps)):
+        weights = layer.weight if is_logs else logarithm(layer.weight)
+        shifts = _greatest_finite(scores), _greatest_finite(weights)
+        log_sum += sum(shifts)
+        values = (weights - shifts[1]) + (scores - shifts[0])[layer.target]
+        fractions, scores = _fractions(layer.source, values, width)
+        layers.append(replace(layer, weight=fractions))
+    final = layered.final if is_logs else logarithm(layered.final)
+    ends = np.isfinite(final).astype(np.float64)
     first = layers[-1].weight
-    onward = tuple(layers[-2::-1])
-    pushed = Layered(layered.alphabet, first, onward, final, roundings=roundings)
-    log_sum += float(sums.high[0])
+    pushed = Layered(layered.alphabet, first, tuple(layers[-2::-1]), ends)
+    log_sum += float(scores[0])
     if log_sum == -np.inf and where is not None:
         raise EmptyError(where, "at least one sequence must have positive weight")
     return pushed, log_sum
+
+
+def _greatest_finite(numbers: Floats) -> float:
+    """The greatest of the numbers that are finite, or 0."""
+    top = float(numbers.max(initial=-np.inf))
+    return top if np.isfinite(top) else 0.0
 
 
 def group_sums(group: Ints, values: Floats, groups: int) -> Floats:
@@ -121,26 +108,20 @@ def group_sums(group: Ints, values: Floats, groups: int) -> Floats:
     return sums
 
 
-def _greatest(numbers: Floats) -> float:
-    """The greatest size of a number that is finite, or 0."""
-    return float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
-
-
-def _shares(group: Ints, values: Twofold, groups: int) -> tuple[Floats, Twofold]:
-    """exp(values) as shares of the sum of their group, and logarithms of the sums, (groups,)."""
+def _fractions(group: Ints, values: Floats, groups: int) -> tuple[Floats, Floats]:
+    """exp(values) as fractions of the sum of their group, and logarithms of the sums, (groups,)."""
     maxima = np.full(groups, -np.inf)
-    np.maximum.at(maxima, group, values.high)
+    np.maximum.at(maxima, group, values)
     maxima[maxima == -np.inf] = 0.0
-    scaled = values.plus(-maxima[group]).exp()
+    scaled = np.exp(values - maxima[group])
     sums = group_sums(group, scaled, groups)
     divisors = np.where(sums > 0, sums, 1.0)
-    logs = twofold(np.where(sums > 0, np.log(divisors), -np.inf)).plus(maxima)
-    return scaled / divisors[group], logs
+    return scaled / divisors[group], np.where(sums > 0, np.log(divisors), -np.inf) + maxima
 
 
 def log_sums(group: Ints, values: Floats, groups: int) -> Floats:
     """Logarithms of the sums of exp(values) within each group, (groups,)."""
-    return _shares(group, twofold(values), groups)[1].high
+    return _fractions(group, values, groups)[1]
 
 
 def logarithm(array: Floats) -> Floats:

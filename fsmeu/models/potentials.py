@@ -24,8 +24,7 @@ from fsmeu.fst.layers import LogLayered
 from fsmeu.models import checks
 from fsmeu.models.base import Model
 from fsmeu.models.chains import Chain, initial_layers, transition_layers
-from fsmeu.models.paths import ARC_ROUNDINGS, MANY_ROUNDINGS, forward, normalized
-from fsmeu.twofold import twofold
+from fsmeu.models.paths import forward, normalized
 
 MAX_POTENTIAL = 1e300
 """Greatest size of a finite log-potential, so that no sum of them overflows."""
@@ -63,7 +62,6 @@ class Potentials(Chain):
     order: ClassVar[int] = 1
     title = "linear-chain conditional random field"
     # Roundings behind exp(score), where potentials were rounded before.
-    _score_roundings: ClassVar[int] = 0
     _arguments = ("unary", "pairwise", "labels")
 
     def __init__(
@@ -87,11 +85,6 @@ class Potentials(Chain):
         if at is not None:
             what = f"the -inf among them leave no label for entry {at}"
             raise EmptyError("potentials", f"must allow some sequence, but {what}")
-
-    @property
-    def roundings(self) -> int:
-        """A bound on the relative error of P(y) before factors are multiplied, in roundings."""
-        return self._prepared.roundings + self._score_roundings if self.n else 0
 
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
@@ -161,23 +154,6 @@ def from_potentials(
     return Potentials(unary, pairwise, labels)
 
 
-def rounded(model: Potentials, roundings: int) -> Potentials:
-    """The same model; ``roundings`` bounds the relative error of exp(score), factors aside."""
-    model._keep(_score_roundings=roundings)
-    return model
-
-
-def score_roundings(unary: Floats, pairwise: Floats, operations: int) -> int:
-    """A bound on the relative error of exp(score) in roundings; each potential has so many.
-
-    Twice as many as those of a score: the sum of all is off as well.
-    """
-    sizes = np.abs(np.where(np.isfinite(unary), unary, 0.0)).max(axis=1, initial=0.0)
-    links = np.abs(np.where(np.isfinite(pairwise), pairwise, 0.0)).max(initial=0.0)
-    size = float(sizes.sum()) + max(0, len(unary) - 1) * float(links)
-    return 2 * int(min(operations * size, MANY_ROUNDINGS)) + 2
-
-
 def _scores(value: ArrayLike, where: str) -> Floats:
     array = checks.real_array(value, where)
     must = f"each entry must be a number up to {MAX_POTENTIAL:g} in size, or -inf to forbid"
@@ -189,22 +165,18 @@ def _scores(value: ArrayLike, where: str) -> Floats:
 
 
 class Conditionals(NamedTuple):
-    """P(y_1), (L,); P(y_{i+1} | y_i), (n - 1, L, L), 0 after dead ends; log of all exp(score).
-
-    And a bound on the roundings behind the product of those of a sequence.
-    """
+    """P(y_1), (L,); P(y_{i+1} | y_i), (n - 1, L, L), 0 after dead ends; log of all exp(score)."""
 
     first: Floats
     steps: Floats
     log_partition: float
-    roundings: int
 
 
 def conditionals(block: Sequence[Potentials]) -> list[Conditionals]:
     """The conditional probabilities of each model, the potentials of all having the same shapes."""
     n, size = block[0].unary.shape
     if n == 0:
-        return [Conditionals(np.zeros((0, size)), np.zeros((0, size, size)), 0.0, 0) for _ in block]
+        return [Conditionals(np.zeros((0, size)), np.zeros((0, size, size)), 0.0) for _ in block]
     unary = np.stack([model.unary for model in block])
     pairwise = np.stack([model.pairwise.reshape(-1, size, size) for model in block])
     pairwise = pairwise[:, : None if n > 1 else 0]  # one table for all positions, or n - 1
@@ -232,9 +204,6 @@ def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
     n, L) and (batch, tables, L, L). ``ahead`` is the weight of each label with all that may follow
     it, divided by the factors of later positions; ``sums`` are those over what may follow it;
     ``factors``, the greatest of these.
-
-    As in ``paths.normalized``, the product of the conditional probabilities of a sequence is
-    exp(score) with a dozen roundings for each position, divided by what is the same for all.
     """
     if (pairwise[1:] == pairwise[:1]).all():
         pairwise = pairwise[:1]
@@ -242,8 +211,8 @@ def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
     backward = np.ones(())
     tops = unary.max(axis=2)
     link_tops = pairwise.max(axis=(2, 3))
-    single = twofold(unary).plus(-tops[:, :, None]).exp().transpose(1, 0, 2)
-    double = twofold(pairwise).plus(-link_tops[:, :, None, None]).exp()
+    single = np.exp(unary - tops[:, :, None]).transpose(1, 0, 2)
+    double = np.exp(pairwise - link_tops[:, :, None, None])
     ahead = np.empty((n, batch, labels))
     sums = np.empty((n - 1, batch, labels))
     factors = np.empty((n - 1, batch, 1))
@@ -266,7 +235,7 @@ def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
     for k in np.flatnonzero(accurate).tolist():
         steps = double[k % len(double)] * ahead[1:, k, None]
         steps /= sums[:, k, :, None]
-        result[k] = Conditionals(first[k], steps, float(logs[k]), n * (ARC_ROUNDINGS + 2 * labels))
+        result[k] = Conditionals(first[k], steps, float(logs[k]))
     return result
 
 
@@ -274,16 +243,15 @@ def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
     """The conditional probabilities of one chain, whatever its potentials, as of any acceptor."""
     n, labels = unary.shape
     links = np.broadcast_to(pairwise, (n - 1, labels, labels))
-    tables = twofold(links).plus(unary[1:, None])
+    tables = links + unary[1:, None]
     layers = initial_layers(unary[0], labels, 1)
-    layers += transition_layers(tables.high.reshape(n - 1, labels * labels), labels)
+    layers += transition_layers(tables.reshape(n - 1, labels * labels), labels)
     zero = np.zeros(1)
     alphabet = checks.alphabet_of(None, labels, "labels")
     logs = LogLayered(alphabet, zero, tuple(layers), np.zeros(labels))
-    rest = [np.zeros(labels), *tables.low.reshape(n - 1, labels * labels)]
-    pushed, log_partition = normalized(logs, rest=rest)
+    pushed, log_partition = normalized(logs)
     first, *steps = (layer.weight for layer in pushed.layers)
-    return Conditionals(first, np.reshape(steps, links.shape), log_partition, pushed.roundings)
+    return Conditionals(first, np.reshape(steps, links.shape), log_partition)
 
 
 def first_impossible(unary: Floats, pairwise: Floats) -> int | None:

@@ -38,9 +38,6 @@ _SETS_OF_SPANS = "For spans that overlap, and for sets of other labels, give a l
 _SETS_OF_SPANS += "such as fscore, which takes any hashables as labels"
 
 
-_ROUNDINGS = 8  # of the probability of a sequence, which is a weight divided by the sum of all
-
-
 class Span(NamedTuple):
     """A typed span of positions."""
 
@@ -227,7 +224,7 @@ class SampleList(NBest):
             Layer(source, label, source, weight, self.paths)
             for weight in weights.reshape(self.n, self.paths * size)
         )
-        return Layered(self.alphabet, start, layers, np.ones(self.paths), roundings=_ROUNDINGS)
+        return Layered(self.alphabet, start, layers, np.ones(self.paths))
 
 
 # -- sequences -------------------------------------------------------------------------------------
