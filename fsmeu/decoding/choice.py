@@ -163,6 +163,12 @@ class BestAnswer:
     near: bool = False  # whether an answer is near the best that there is
     done: bool = False  # whether no further method is asked
     fault: FsmeuError | None = None  # why the last method that was tried has no answer
+    limit: str = ""  # the limit that kept a method from proving an answer, and how to raise it
+
+    def note_limit(self, method: str, fault: FsmeuError) -> None:
+        """Takes note of a limit that a method which proves its answers met."""
+        if isinstance(fault, SizeLimitError) and not self.limit:
+            self.limit = f"{method} was too large ({fault.must}, {fault.given}). {fault.remedy}"
 
     def take(self, method: str, answer: Answer) -> None:
         """Takes the answer of a method, unless one that is as good is known."""
@@ -185,7 +191,10 @@ class BestAnswer:
         """The decision for the best answer, which has its value."""
         assert self.answer is not None
         labels = self.problem.loss.alphabet.decode(self.answer.indices)
-        return _decision(self.problem, labels, self.answer, self.method)
+        answer = self.answer
+        if self.limit and not answer.exact:
+            answer = replace(answer, why=f"{answer.reason}; {self.limit}", doubt="")
+        return _decision(self.problem, labels, answer, self.method)
 
 
 def decide(problems: Sequence[Problem], options: Options) -> list[Decision]:
@@ -220,12 +229,17 @@ def _ask(
     """Takes the answers of some of the methods that are asked, in their order."""
     for name in some:
         left = [row for row in rows if not row.done]
-        if not left or engine.methods[name].refusal(left[0].problem) is not None:
+        refusal = engine.methods[name].refusal(left[0].problem) if left else None
+        for row in left:
+            if refusal is not None and name in engine.exact:
+                row.note_limit(name, refusal)
+        if not left or refusal is not None:
             continue
         answers = _answers([row.problem for row in left], name, names, engine)
         for row, answer in zip(left, answers, strict=True):
             if isinstance(answer, FsmeuError):
                 row.fault = answer
+                row.note_limit(name, answer)
             else:
                 row.take(name, answer)
                 row.done = answer.exact or name in engine.unproven or row.problem.keep is not None

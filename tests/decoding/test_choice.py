@@ -86,6 +86,15 @@ def test_keep_is_never_proven():
     assert whole.value == pytest.approx(fsmeu.decode(loss, case.model).value, rel=1e-12)
 
 
+def test_a_limit_that_prevents_a_proof_is_named(lowered):
+    """With what a caller of ``decode`` can do about it."""
+    p = np.random.default_rng(0).beta(2, 5, 60)
+    lowered(MOST_STATES=1500)
+    why = fsmeu.decode("g_mean", p, budget=50).why
+    assert "ranking was too large (a machine may have at most 1,500 states" in why
+    assert "FSMEU_MAX_STATES" in why
+
+
 BUDGETS = {
     "search": ("jaccard", SHORT, {"budget": 300}),
     "counting": ("kappa", LONG, {"method": "counting", "budget": 2}),
