@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 
@@ -216,47 +217,61 @@ def decode_many(
     rows: Any = models
     if not is_plain_matrix(models):
         rows = listed(models, "decode_many", "models must be a sequence of models", rows=True)
-    progress = check_progress("decode_many", progress)
+    decisions = _Decisions(check_progress("decode_many", progress), len(rows))
     threads = checked_jobs("decode_many", jobs)
-    decisions: dict[int, Any] = {}
-
-    def report(made: int) -> None:
-        total = max(1, len(rows))
-        progress(made / total, f"{made:,} of {total:,} decisions")
-
     fast = engine == "auto" and method in ("auto", RATIOS.name) and keep is None and k is None
     if scheduler is None and fast:
         for ranked in _ranked_together(loss, rows, options):
-            decisions.update(ranked)
-            report(len(decisions))
+            decisions.add(ranked)
     left: dict[int, Model] = {}
-    for row, model in enumerate(rows) if len(decisions) < len(rows) else ():
-        if row not in decisions:
-            where = f"decode_many, models[{row}]"
-            left[row] = fitted(loss, model_at(model, where), where)[1]
+    for row in decisions.missing():
+        where = f"decode_many, models[{row}]"
+        left[row] = fitted(loss, model_at(rows[row], where), where)[1]
     work = _divided(loss, left, options, threads, scheduler)
-
-    def decided(block: dict[int, Problem]) -> dict[int, Any]:
-        if options.k is not None:
-            return {row: best_few(problem, options) for row, problem in block.items()}
-        return dict(zip(block, decide(list(block.values()), options), strict=True))
-
     with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
-        for some in map(decided, work.blocks) if threads == 1 else pool.map(decided, work.blocks):
-            decisions.update(some)
-            report(len(decisions))
+        decide_block = partial(_decided_block, options)
+        each = map if threads == 1 else pool.map
+        for some in each(decide_block, work.blocks):
+            decisions.add(some)
     if work.apart:
         batch = [left[row] for row in work.apart]
         sizes = [model.n for model in batch]
-        few = min(threads, len(batch))
-        question = (loss, options)
-        before = len(decisions)
-        with workers("decode_many", few, scheduler) as processes:
+        with workers("decode_many", min(threads, len(batch)), scheduler) as processes:
             shares = in_shares(
-                processes, _decide_share, question, batch, sizes, lambda done: report(before + done)
+                processes, _decide_share, (loss, options), batch, sizes, decisions.tell
             )
-        decisions.update(zip(work.apart, shares, strict=True))
-    return [decisions[row] for row in range(len(rows))]
+        decisions.add(dict(zip(work.apart, shares, strict=True)))
+    return [decisions.found[row] for row in range(len(rows))]
+
+
+@dataclass(eq=False)
+class _Decisions:
+    """Decisions by row, of which there are to be so many; progress is told of them."""
+
+    progress: Progress
+    count: int
+    found: dict[int, Any] = field(default_factory=dict)
+
+    def add(self, some: Mapping[int, Any]) -> None:
+        """Adds decisions by row."""
+        self.found.update(some)
+        self.tell(0)
+
+    def tell(self, more: int) -> None:
+        """Tells how many decisions are made, so many besides those that were added."""
+        made = len(self.found) + more
+        self.progress(made / max(1, self.count), f"{made:,} of {self.count:,} decisions")
+
+    def missing(self) -> list[int]:
+        """The rows without a decision."""
+        return [row for row in range(self.count) if row not in self.found]
+
+
+def _decided_block(options: Options, block: Mapping[int, Problem]) -> dict[int, Any]:
+    """The decisions for problems that are decided together, by row."""
+    if options.k is not None:
+        return {row: best_few(problem, options) for row, problem in block.items()}
+    return dict(zip(block, decide(list(block.values()), options), strict=True))
 
 
 class _Work(NamedTuple):
