@@ -1,135 +1,148 @@
-"""Compiled loops over ranked labels: tables of all counts, and the best numbers of ones."""
+"""Sums over independent labels at the nodes of a rule, for many rows: loops (``ranked.py``).
+
+Plain Python, or compiled (``kernels.py``). A label that is an item with probability q has the mass
+f = 1 - q + q t at a node, t = exp(-x c) where an item counts c, and the *share* s = q t / f: the
+expectation of the item, tilted by the node.
+"""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
-from fsmeu.jit import jit_entry, jit_helper
+from fsmeu.arrays import Floats
+from fsmeu.trellis.kernels import jit_entry, jit_helper
 
-# -- all counts of short rows ----------------------------------------------------------------------
 
-# Sums in any order: what bounds their roundings counts operations alone.
-_free_entry = partial(jit_entry, fastmath={"contract", "reassoc"})
+class Terms(NamedTuple):
+    """A quotient at the nodes of a rule, for consecutive k.
+
+    What multiplies masses is ``falls``, the weight of a node times exp(-x v). A node whose mass is
+    up to its ``cutoff`` adds nothing that could be seen.
+    """
+
+    falls: Floats  # (nodes, ks)
+    top: Floats  # coefficients of N on 1, and on items of both kinds, (3, ks)
+    first: Floats  # t of items of the first k labels, (nodes,)
+    second: Floats  # t of other items, (nodes,)
+    cutoffs: Floats  # (nodes,)
+    begin: int  # the first k
+    is_even: bool  # whether items of both kinds are the same
 
 
 @jit_helper
-def _fill_prefix_counts(p: Floats, is_turned: bool, counts: Floats) -> None:
-    counts[0, 0] = 1.0
-    n = len(p)
-    for k in range(n):
-        chance = p[n - 1 - k] if is_turned else p[k]
-        other = 1.0 - chance
-        counts[k + 1, 0] = counts[k, 0] * other
-        for c in range(1, k + 1):
-            counts[k + 1, c] = counts[k, c] * other + counts[k, c - 1] * chance
-        counts[k + 1, k + 1] = counts[k, k] * chance
+def _add_even(q: Floats, row: int, terms: Terms, shares: Floats, values: Floats) -> None:
+    """Adds the terms of a row whose labels are items of one kind."""
+    n = q.shape[1]
+    mean = 0.0
+    for i in range(n):
+        mean += q[row, i]
+    for m in range(len(terms.first)):
+        t = terms.first[m]
+        if np.exp(-(1.0 - t) * mean) <= terms.cutoffs[m]:  # at least the mass
+            continue
+        even = odd = 1.0
+        for i in range(0, n - 1, 2):
+            even *= 1.0 - q[row, i] + q[row, i] * t
+            odd *= 1.0 - q[row, i + 1] + q[row, i + 1] * t
+        if n % 2:
+            even *= 1.0 - q[row, n - 1] + q[row, n - 1] * t
+        mass = even * odd
+        if mass <= terms.cutoffs[m]:
+            continue
+        for i in range(n):
+            shares[0, i] = q[row, i] * t / (1.0 - q[row, i] + q[row, i] * t)
+        total = before = 0.0
+        for i in range(n):
+            total += shares[0, i]
+        for i in range(terms.begin):
+            before += shares[0, i]
+        for j in range(terms.falls.shape[1]):
+            top = terms.top[0, j] + terms.top[1, j] * before + terms.top[2, j] * (total - before)
+            values[row, terms.begin + j] += mass * terms.falls[m, j] * top
+            if terms.begin + j < n:
+                before += shares[0, terms.begin + j]
 
 
-@jit_entry
-def prefix_counts(p: Floats, is_turned: bool) -> Floats:
-    """P(the first k labels hold c ones), (n + 1, n + 1), given P(1); of the last k if turned."""
-    counts = np.zeros((len(p) + 1, len(p) + 1))
-    _fill_prefix_counts(p, is_turned, counts)
-    return counts
-
-
-@_free_entry
-def expected_tables(rows: Floats, table: Floats, values: Floats, sizes: Floats) -> None:
-    """Fills expected values, and those of absolute values, (rows, n + 1) each.
-
-    Args:
-        rows: P(1) in the order in which ones of z are taken, (rows, n).
-        table: the value by numbers of ones of z, of those where y has ones, too, and of other ones
-            of y, for all k, a <= k and b <= n - k one after the other.
-        values: filled.
-        sizes: filled.
-    """
-    n = rows.shape[1]
-    first = np.zeros((n + 1, n + 1))
-    last = np.zeros((n + 1, n + 1))
-    is_signed = table.min() < 0.0
-    for row in range(len(rows)):
-        _fill_prefix_counts(rows[row], False, first)
-        _fill_prefix_counts(rows[row], True, last)
-        cell = 0
-        for k in range(n + 1):
-            value = 0.0
-            size = 0.0
-            width = n - k + 1
-            others = last[n - k]
-            for a in range(k + 1):
-                part = 0.0
-                for b in range(width):
-                    part += table[cell + b] * others[b]
-                value += part * first[k, a]
-                if is_signed:
-                    part = 0.0
-                    for b in range(width):
-                        part += abs(table[cell + b]) * others[b]
-                    size += part * first[k, a]
-                cell += width
-            values[row, k] = value
-            sizes[row, k] = size if is_signed else value
-
-
-# -- the best of rows ------------------------------------------------------------------------------
-
-
-class BestOfRows(NamedTuple):
-    """The best sequences of rows, those with ones at the most probable labels being candidates."""
-
-    indices: Ints  # labels, (rows, n); of equal probabilities the first are ones
-    values: Floats  # expected values, (rows,)
-    errors: Floats  # bounds on their errors, (rows,)
-    gaps: Floats  # bounds on how far others are above the best, (rows,)
-
-
-@jit_entry
-def choose_best(
-    p: Floats, descending: Floats, values: Floats, errors: Floats, sign: float, best: BestOfRows
+@jit_helper
+def _add_uneven(
+    q: Floats, others: Floats, row: int, terms: Terms, after: Floats, values: Floats
 ) -> None:
-    """Fills the best sequences.
-
-    Args:
-        p: P(1), (rows, n).
-        descending: the same in descending order.
-        values: expected values by the number of ones, (rows, n + 1).
-        errors: bounds on their errors.
-        sign: 1 where greater values are better, -1 where smaller ones are.
-        best: filled.
-    """
-    for row in range(len(p)):
-        k = 0
-        upper = -np.inf
-        for other in range(values.shape[1]):
-            score = sign * values[row, other]
-            if not score <= sign * values[row, k]:  # a value that is no number is taken, and seen
-                k = other
-            upper = max(upper, score + errors[row, other])
-        best.values[row] = values[row, k]
-        best.errors[row] = errors[row, k]
-        best.gaps[row] = upper - sign * values[row, k] + errors[row, k]
-        fill_most_probable(p[row], descending[row], k, best.indices[row])
+    """Adds the terms of a row whose first labels are items of another kind than the others."""
+    n = q.shape[1]
+    for m in range(len(terms.first)):
+        t = terms.second[m]
+        after[0, n] = 1.0  # the mass of the labels from k on
+        after[1, n] = 0.0  # and their shares
+        for i in range(n - 1, terms.begin - 1, -1):
+            mass = 1.0 - others[row, i] + others[row, i] * t
+            after[0, i] = after[0, i + 1] * mass
+            after[1, i] = after[1, i + 1] + others[row, i] * t / mass
+        t = terms.first[m]
+        mass = 1.0
+        before = 0.0
+        for k in range(terms.begin + terms.falls.shape[1]):
+            j = k - terms.begin
+            if j >= 0:
+                top = terms.top[0, j] + terms.top[1, j] * before + terms.top[2, j] * after[1, k]
+                values[row, k] += mass * after[0, k] * terms.falls[m, j] * top
+            if k < n:
+                f = 1.0 - q[row, k] + q[row, k] * t
+                mass *= f
+                before += q[row, k] * t / f
 
 
 @jit_entry
-def fill_most_probable(p: Floats, descending: Floats, k: int, indices: Ints) -> None:
-    """Fills labels with ones at the k most probable positions, of equal ones the first, (n,)."""
-    indices[:] = 0
-    if k == 0:
-        return
-    last = descending[k - 1]
-    left = k
-    for i in range(len(p)):
-        if p[i] > last:
-            left -= 1
-    for i in range(len(p)):
-        if p[i] > last:
-            indices[i] = 1
-        elif p[i] == last and left:
-            indices[i] = 1
-            left -= 1
+def add_terms(q: Floats, others: Floats, terms: Terms, scratch: Floats, values: Floats) -> None:
+    """Adds the terms of a quotient to the expected values of rows, (rows, n + 1).
+
+    Args:
+        q: the probabilities with which labels are items where z has a one, (rows, n).
+        others: the same where z has none.
+        terms: the quotient.
+        scratch: room, (2, n + 1).
+        values: added to, by row and number of ones.
+    """
+    for row in range(len(q)):
+        if terms.is_even:
+            _add_even(q, row, terms, scratch, values)
+        else:
+            _add_uneven(q, others, row, terms, scratch, values)
+
+
+class OneTerm(NamedTuple):
+    """A quotient at the nodes of a rule for one k of each row."""
+
+    nodes: Floats  # x where D is divided by a centre, (nodes,)
+    weights: Floats  # (nodes,)
+    first: Floats  # what items of the first k labels count, divided by the centre, (rows,)
+    second: Floats  # what other items count, (rows,)
+    shift: Floats  # v, (rows,)
+    top: Floats  # coefficients of N, times a power of the centre, (3, rows)
+
+
+@jit_entry
+def add_one(q: Floats, others: Floats, ks: Floats, term: OneTerm, values: Floats) -> None:
+    """Adds the expected quotient of hypotheses with ones at the first k labels to (rows,)."""
+    n = q.shape[1]
+    for row in range(len(q)):
+        k = int(ks[row])
+        for m in range(len(term.nodes)):
+            x = term.nodes[m]
+            mass = np.exp(-x * term.shift[row])
+            t = np.exp(-x * term.first[row])
+            before = after = 0.0
+            for i in range(k):
+                f = 1.0 - q[row, i] + q[row, i] * t
+                mass *= f
+                before += q[row, i] / f
+            before *= t
+            t = np.exp(-x * term.second[row])
+            for i in range(k, n):
+                f = 1.0 - others[row, i] + others[row, i] * t
+                mass *= f
+                after += others[row, i] / f
+            after *= t
+            top = term.top[0, row] + term.top[1, row] * before + term.top[2, row] * after
+            values[row] += term.weights[m] * mass * top

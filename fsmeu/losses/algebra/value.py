@@ -6,15 +6,12 @@ is above 0 is decided by the signs of coefficients (``polynomial.py``) at all ta
 z have both labels. Tables of a z without ones, or with nothing else, are looked at by themselves,
 as conditions hold there that do not hold elsewhere; the two tables in which y has one label alone
 are valued by the file itself.
-
-One more true positive, with hyp and ref given, changes N / D^a by the sign of N' D - a N D', where
-a prime is the derivative with respect to tp.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import NamedTuple
 
@@ -138,21 +135,21 @@ class Reader:
         return (Quotient(below, top.times(top).times(below), 0.5),)
 
     def _decided(self, condition: Expr) -> bool:
-        truth = self._holds(condition)
+        truth = self.holds(condition)
         if truth is None:
             raise NoFormError
         return truth
 
-    def _holds(self, expr: Expr) -> bool | None:
+    def holds(self, expr: Expr) -> bool | None:
         """Whether a condition holds; None where that depends on the counts."""
         match expr:
             case ast.Binary(operator="and" | "or"):
                 ends = expr.operator == "or"
-                first = self._holds(expr.left)
-                second = ends if first is ends else self._holds(expr.right)
+                first = self.holds(expr.left)
+                second = ends if first is ends else self.holds(expr.right)
                 return second if first is not None or second is ends else None
             case ast.Unary(operator="not"):
-                truth = self._holds(expr.operand)
+                truth = self.holds(expr.operand)
                 return None if truth is None else not truth
             case ast.Binary() if expr.operator in _SIGNS:
                 difference = ast.Binary("-", expr.left, expr.right, place=expr.place)
@@ -218,8 +215,6 @@ class Value:
         quotients: where z and y have both labels; D is above 0 there.
         none: where z has no ones, and y has both labels.
         all: where z has nothing but ones, and y has both labels.
-        rises: whether it is known that one more true positive never makes it less.
-        falls: whether it is known that it never makes it more.
     """
 
     form: Confusion
@@ -227,14 +222,6 @@ class Value:
     quotients: tuple[Quotient, ...]
     none: tuple[Quotient, ...]
     all: tuple[Quotient, ...]
-    rises: bool = field(init=False)
-    falls: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Derives what one more true positive does."""
-        for name, sign in (("rises", 1.0), ("falls", -1.0)):
-            object.__setattr__(self, name, _never_falls(self.quotients, self.n, sign))
-
     def runs(self) -> list[tuple[range, tuple[Quotient, ...]]]:
         """The numbers k of ones of z, and the quotients of each run of them."""
         runs = [(range(1), self.none), (range(1, self.n), self.quotients)]
@@ -302,19 +289,23 @@ def value_at_length(form: Confusion, n: int) -> Value | None:
     return form.bound.at(n).derived.get("sum of quotients", partial(_derived, form, n))
 
 
-def _derived(form: Confusion, n: int) -> Value | None:
+def reader_of(form: Confusion, n: int, region: Region) -> Reader:
+    """What reads expressions over the registers of a confusion table of n labels."""
     registers = {}
     at_length = form.bound.at(n)
     for name, amounts in form.amounts.items():
         (tn, fn), (fp, tp) = amounts
         start = float(at_length.starts[name]) + tn * n
         registers[name] = of_counts(start, tp - fp - fn + tn, fp - tn, fn - tn)
-    scope = Scope(form.bound, {"n": float(n)}, {}, {})
+    return Reader(region, registers, Scope(form.bound, {"n": float(n)}, {}, {}))
+
+
+def _derived(form: Confusion, n: int) -> Value | None:
     regions = (inner_tables(n), edge_tables(n, ones=False), edge_tables(n, ones=True))
     try:
         if n == 1:
             return Value(form, n, (), (), ())
-        found = [_in_region(Reader(region, registers, scope)) for region in regions]
+        found = [_in_region(reader_of(form, n, region)) for region in regions]
         value = Value(form, n, found[0], found[1], found[2])
         return value if _is_reproduced(value) else None
     except (NoFormError, LossFileError):
@@ -349,33 +340,6 @@ def _is_reproduced(value: Value) -> bool:
             return False
         value.degenerate(some)
     return True
-
-
-def _never_falls(quotients: Sequence[Quotient], n: int, sign: float) -> bool:
-    """Whether the sum of quotients, times a sign, is known not to fall with true positives."""
-    region = inner_tables(n)
-    with_sign = of_counts(sign)
-    try:
-        if all(region.is_never_negative(_slope(one).times(with_sign)) for one in quotients):
-            return True
-        if len(quotients) < 2 or any(one.power == 0.5 for one in quotients):
-            return False
-        total = reduce(_over_common, quotients)
-        return region.is_never_negative(_slope(total).times(with_sign))
-    except NoFormError:
-        return False
-
-
-def _slope(of: Quotient) -> Polynomial:
-    """N' D - a N D'."""
-    rise = of.top.slope().times(of.below)
-    return rise.plus(of.top.times(of.below.slope()), -of.power)
-
-
-def _over_common(left: Quotient, right: Quotient) -> Quotient:
-    """The sum of two quotients of power 0 or 1 as one."""
-    top = left.top.times(right.below).plus(right.top.times(left.below))
-    return Quotient(top, left.below.times(right.below), 1.0)
 
 
 # -- values of one count, and of totals ------------------------------------------------------------
