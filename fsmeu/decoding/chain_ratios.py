@@ -37,7 +37,7 @@ from fsmeu.decoding.problem import (
     one_by_one,
     optimality_gap,
 )
-from fsmeu.decoding.ranking import NO_TABLE, ranked
+from fsmeu.decoding.ranked import NO_TABLE, ranked
 from fsmeu.losses.algebra.ratios import ratios_of_number
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis import chains

@@ -26,8 +26,7 @@ from fsmeu.decoding.problem import (
     is_near,
     looked_again,
 )
-from fsmeu.decoding.ranking import RANKING
-from fsmeu.decoding.ratios import RATIOS
+from fsmeu.decoding.ranked import RANKING, RATIOS
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, leave_out, one_of
 from fsmeu.expectation.composition import advising_default

@@ -26,13 +26,12 @@ from fsmeu.decoding.choice import (
 )
 from fsmeu.decoding.decision import PRECISION, Decision
 from fsmeu.decoding.problem import Problem, RefusalError
-from fsmeu.decoding.ratios import (
+from fsmeu.decoding.ranked import (
     RATIOS,
     WHY,
-    decide_rows,
     is_plain_matrix,
-    ranking_of,
     rows_at_once,
+    rows_of,
     vectors_by_length,
 )
 from fsmeu.decoding.several import best_few
@@ -45,7 +44,7 @@ from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
 from fsmeu.parallel import checked_jobs, in_shares, workers
 from fsmeu.progress import Progress, check_progress
-from fsmeu.trellis.count_tables import RowValues
+from fsmeu.trellis.estimate import scale_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -342,24 +341,29 @@ def _ranked_together(
                 problem = Problem(bound, model, allowed)
                 if first_method(problem, options) != RATIOS.name:
                     break
-                ranking = ranking_of(problem)
+                ranked = rows_of(problem)
             except RangeError:
                 raise
             except FsmeuError:  # left to ``decode``
                 break
-            if not isinstance(ranking, RowValues):  # long ones are decided one by one
+            if isinstance(ranked, str) or n > limits.SHORT_RULE:  # long ones one by one
                 break
-            decided = decide_rows(ranking, p[plain], problem.sign, 0.0)
-            sure = decided.gaps <= PRECISION * np.abs(decided.values)
-            sure &= np.isfinite(decided.values)
-            surely = plain[sure]  # all others by ``certify``
-            reach = PRECISION * np.abs(decided.values)
+            best = ranked.best(p[plain], problem.sign)
+            declared = problem.loss.value_range(n)
+            reach = PRECISION * scale_of(best.values, declared.width)
+            sure = np.abs(best.again - best.values) <= reach  # all others one by one
+            low = best.values - reach
+            high = best.values + reach
+            if problem.sign > 0:
+                high = np.maximum(best.values, np.minimum(high, declared.high))
+            else:
+                low = np.minimum(best.values, np.maximum(low, declared.low))
             answers = zip(
-                rows[surely].tolist(),
-                decided.indices[sure].tolist(),  # labels are their own indices
-                decided.values[sure].tolist(),
-                (decided.values - reach)[sure].tolist(),
-                (decided.values + reach)[sure].tolist(),
+                rows[plain[sure]].tolist(),
+                best.indices[sure].tolist(),  # labels are their own indices
+                best.values[sure].tolist(),
+                low[sure].tolist(),
+                high[sure].tolist(),
                 strict=True,
             )
             proof = {"exact": True, "method": RATIOS.name, "why": WHY, "candidates": n + 1}

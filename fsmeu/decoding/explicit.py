@@ -37,7 +37,7 @@ from fsmeu.decoding.problem import (
     Problem,
     one_by_one,
 )
-from fsmeu.decoding.ranking import RANKING, ranked, valued_ranking
+from fsmeu.decoding.ranked import RANKING, ranked, valued_ranking
 from fsmeu.decoding.split import ADDITIVE, COUNTING, GAINS_OVERFLOW, why_split
 from fsmeu.decoding.tape_machines import StepGains, TapeMachine, tape_machine
 from fsmeu.expectation.query import allowed_layers, fitted

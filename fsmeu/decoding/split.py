@@ -44,7 +44,7 @@ import numpy as np
 from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.decoding.problem import Answer, Method, Problem
-from fsmeu.decoding.ranking import ranked_answer, ranked_fault
+from fsmeu.decoding.ranked import ranked, ranked_fault
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.algebra.split import Split
@@ -52,9 +52,10 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.batches import BestHypotheses
 from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
 from fsmeu.trellis.roundings import LEAST, relative_error
+from fsmeu.trellis.ranked_counts import hits_by_ref
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.trellis_cache import Refused, sweep_obstacle
-from fsmeu.trellis.windows import Window, count_window, without_each
+from fsmeu.trellis.windows import count_window
 
 _SLOWER = 16  # how many times as slow as the estimate a machine that is busy may be
 GAINS_OVERFLOW = "expected gains overflow doubles"
@@ -187,12 +188,7 @@ def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
 def _has_windows(problem: Problem) -> bool:
     """Whether labels are many and independent, so that windows of their counts may serve."""
     few = problem.n <= limits.COUNTED_AT_ONCE or ranked_fault(problem) is not None
-    return not few and math.isfinite(_greatest(problem))
-
-
-def _greatest(problem: Problem) -> float:
-    """The greatest absolute value that the file declares."""
-    return max(map(abs, problem.loss.value_range(problem.n)))
+    return not few and problem.loss.value_range(problem.n).finite
 
 
 def _in_windows(problem: Problem) -> Answer | None:
@@ -200,63 +196,34 @@ def _in_windows(problem: Problem) -> Answer | None:
     p = problem.probabilities
     assert p is not None
     order = np.argsort(-p, kind="stable")
-    by_count = _ranked_values(problem, p[order])
-    if by_count is None:
+    values = _ranked_values(problem, p[order])
+    if values is None:
         return None
-    why = f"{why_split(problem)}; labels are independent, counts are held in windows that lack"
-    why += f" {by_count[2]:.0e} of the mass at most"
-    return ranked_answer(problem, order, by_count[0], by_count[1], why)
+    best = int((problem.sign * values).argmax())
+    why = f"{why_split(problem)}; labels are independent, so the best ranks them by probability"
+    return Answer(ranked(order, best), why, problem.n + 1, float(values[best]), 0.0)
 
 
-def _ranked_values(problem: Problem, p: Floats) -> tuple[Floats, Floats, float] | None:
-    """Expected values with ones at the first k positions, error bounds, (n + 1,), the mass lost.
+def _ranked_values(problem: Problem, p: Floats) -> Floats | None:
+    """Expected values with ones at the first k positions, (n + 1,), p in descending order.
 
-    Probabilities are in descending order. None where a slope in the window is of the wrong sign.
-    Tables whose ref lies outside of the window have a mass that is bounded, and a value in the
-    declared range; so is what is lost at the ends of windows on the way. All probabilities are sums
-    of nonnegative numbers, so that errors are a part of what is summed without signs.
+    None where a slope in the window is of the wrong sign.
     """
-    n = problem.n
     window = count_window(p)
-    form = problem.split
-    assert form is not None
     ref = window.counts
-    mass = window.masses
-    greatest = _greatest(problem)
-    guard_size("decode", n * len(ref) // limits.TABLES_PER_STATE)
-    values, errors = np.empty((2, n + 1))
-    joint = np.zeros((1, len(ref)))  # E[tp; ref = s], (k, s)
-    lost = window.lost
-    ks = slice(0, 0)
-    for without in chain([Window(0, np.ones((1, 1)))], without_each(p)):
-        ks = slice(ks.stop, ks.stop + len(without.tables))
-        if ks.start:
-            hits = np.zeros((len(without.tables), len(ref)))  # P(y_i = 1, ref = s), (i, s)
-            shift = without.low + 1 - window.low
-            begin = max(0, shift)
-            end = min(len(ref), shift + without.tables.shape[1])
-            chances = without.tables[:, begin - shift : max(begin, end) - shift]
-            hits[:, begin : max(begin, end)] = p[ks.start - 1 : ks.stop - 1, None] * chances
-            joint = joint[-1] + np.cumsum(hits, 0)
-        ones = np.arange(ks.start, ks.stop, dtype=np.float64)[:, None]
-        slope, offset, size = _linear_in_tp(problem, ones, ref)
-        if ks.start and (problem.sign * slope < 0).any():
+    guard_size("decode", problem.n * len(ref) // limits.TABLES_PER_STATE)
+    values = []
+    for joint in hits_by_ref(p, window):  # E[tp; ref = s] for some k, (ks, refs)
+        ks = np.arange(len(values), len(values) + len(joint), dtype=np.float64)
+        slope, offset = _linear_in_tp(problem, ks[:, None], ref)
+        if (problem.sign * slope[ks > 0] < 0).any():
             return None
-        part = np.einsum("ks,ks->k", joint, slope)
-        values[ks] = part + offset @ mass
-        size = np.abs(part) + size @ mass
-        operations = max(without.operations + n + 1, window.operations) + len(ref) + 8
-        operations += problem.model.roundings
-        added = ones[:, 0] * np.abs(slope).max(axis=1), np.abs(offset).max(axis=1)
-        errors[ks] = relative_error(operations) * size + without.lost * added[0]
-        errors[ks] += window.lost * (2 * greatest + added[1])
-        errors[ks] += LEAST * relative_error(operations * n) * (added[0] + added[1])
-        lost = max(lost, window.lost + without.lost)
-    return values, errors, lost
+        values += ((joint * slope).sum(axis=1) + offset @ window.masses).tolist()
+    return np.array(values)
 
 
-def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, Floats, Floats]:
-    """Slopes and offsets of the value by tp, (hyp, ref), and the offsets' terms without signs."""
+def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, Floats]:
+    """Slopes and offsets of the value by tp, (hyp, ref)."""
     form = problem.split
     table = problem.confusion
     n = float(problem.n)
@@ -269,14 +236,12 @@ def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, F
     shape = np.ones((len(hyp), len(ref)), bool)
     slopes, offset = value_coefficients(form, problem.n, counts[0], counts[1], shape)
     slope = np.zeros(shape.shape)
-    size = np.abs(offset)
     for joint_count, g in zip(form.joint_counts, slopes, strict=True):
         (tn, fn), (fp, tp) = table.amounts[joint_count.register]
         slope += (tp - fp - fn + tn) * g
         if tn or fn or fp:
             offset = offset + g * (tn * (n - hyp - ref) + fp * hyp + fn * ref)
-            size += np.abs(g) * (abs(tn) * n + abs(fp) * hyp + abs(fn) * ref)
-    return slope, offset, size
+    return slope, offset
 
 
 ADDITIVE = Method(

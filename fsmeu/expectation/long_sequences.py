@@ -27,9 +27,11 @@ from fsmeu.expectation.result import (
     ranged_expectation,
 )
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
+from fsmeu.losses.algebra.value import value_at_length
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.chains import chain_of, chain_value
-from fsmeu.trellis.independent import expected_value
+from fsmeu.trellis.estimate import one_estimate
+from fsmeu.trellis.ranked import UnfitError, expected_value
 from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.windows import Window, count_window
 
@@ -58,28 +60,50 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     assert z is not None
     labels = binary_labels(loss, query.model)
     chain = binary_chain(query.model)
+    if labels is not None:
+        return _of_labels(query, form, labels)
     ratio: BoundedValue | None = None  # the value as a sum of ratios
     off = 0.0
     listed = partial(levels, query)
-    if labels is not None:
-        ratio = expected_value(form, z, labels.p)
-        off = labels.off
-        listed = partial(_table_levels, form, z, labels.p)
-    elif chain is not None:
+    if chain is not None:
         ratio = chain_value(form, z, chain_of(*chain, query.model.roundings))
     value, error = ratio or BoundedValue(0.0, math.inf)
     estimates = []
     if error <= _USABLE * abs(value):
         estimates.append(LossyValue(value, abs(value), escaped=error + off))
-    is_promised = error <= limits.PROMISED * abs(value)
-    if not is_promised and labels is not None and loss.value_range(query.n).finite:
-        estimates.append(_windowed(form, z, labels))
     if not estimates:
         return None
     bounded = (
         ranged_expectation(loss, query.n, query.where, estimate, listed) for estimate in estimates
     )
     return min(bounded, key=lambda one: one.upper - one.lower)
+
+
+def _of_labels(query: Query, form: Confusion, labels: BinaryLabels) -> Expectation | None:
+    """The expectation of independent labels; None where the range that windows need is open."""
+    z = query.z
+    assert z is not None
+    found = _by_quotients(form, z, labels)
+    if found is None:
+        if not query.loss.value_range(query.n).finite:
+            return None
+        found = _windowed(form, z, labels)
+    listed = partial(_table_levels, form, z, labels.p)
+    return ranged_expectation(query.loss, query.n, query.where, found, listed)
+
+
+def _by_quotients(form: Confusion, z: Ints, labels: BinaryLabels) -> LossyValue | None:
+    """The value as a sum of quotients of counts; None if it is none, or digits cancel."""
+    value = value_at_length(form, len(z))
+    if value is None:
+        return None
+    try:
+        found = expected_value(value, z, labels.p)
+    except UnfitError:
+        return None
+    if one_estimate(*found).cancels()[0]:
+        return None
+    return LossyValue(found.value, found.size, escaped=labels.off)
 
 
 def _windowed(form: Confusion, z: Ints, labels: BinaryLabels) -> LossyValue:

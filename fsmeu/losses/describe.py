@@ -11,9 +11,9 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra import confusion as tables
-from fsmeu.losses.algebra.ratio_family import family_of
-from fsmeu.losses.algebra.ratios import sum_of_ratios
+from fsmeu.losses.algebra.polynomial import NoFormError, Polynomial
 from fsmeu.losses.algebra.split import split
+from fsmeu.losses.algebra.value import Value, value_at_length
 from fsmeu.losses.language.syntax import Expr, Register, Spec
 from fsmeu.losses.language.write import expression_text
 from fsmeu.losses.loss import SpecLoss
@@ -97,6 +97,7 @@ def _written(spec: Spec, expr: Expr | None) -> Any:
     return whole_or_float(value) if isinstance(value, float) else value
 
 
+_LINEAR = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))  # powers of tp, hyp and ref
 _LENGTHS_TRIED = 12  # lengths at which a true positive is looked for that makes things worse
 
 
@@ -118,17 +119,36 @@ def _fractional(form: tables.Confusion) -> FractionalLinear | None:
 
 def _fractional_at(form: tables.Confusion, n: int) -> Floats | None:
     """Coefficients of numerator and denominator on n, tp, hyp and ref, (2, 4), at one length."""
-    family = family_of(form, n)
-    if family is None or len(family.parts) != 1:
+    value = value_at_length(form, n)
+    if value is None or len(value.quotients) != 1 or value.quotients[0].power == 0.5:
         return None
-    sides = family.parts[0].linear_sides()
-    if sides is None:
+    sides = [_linear(side) for side in value.quotients[0][:2]]
+    if sides[0] is None or sides[1] is None:
         return None
-    ratio = np.stack(sides)
+    ratio = np.stack([sides[0], sides[1]])
     if not ratio[1, 1:].any():  # divided by a number: by n, and the number is 1 / n of that
         ratio *= n / ratio[1, 0]
     ratio[:, 0] /= n
     return ratio
+
+
+def _linear(of: Polynomial) -> Floats | None:
+    """A polynomial as a sum of 1, tp, hyp and ref, (4,), if it is one."""
+    if of.degree > 1:
+        return None
+    amounts = dict(of.terms)
+    return np.array([amounts.get(powers, 0.0) for powers in _LINEAR])
+
+
+def _is_affine(value: Value) -> bool:
+    """Whether quotients are affine in tp and ref, the number of ones of z being given."""
+    try:
+        for quotient in value.quotients:
+            quotient.top.rows()
+            quotient.below.rows()
+    except NoFormError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -157,13 +177,14 @@ def properties(bound: BoundLoss) -> Properties:
     parts = split(bound)
     form = tables.confusion(bound)
     ratio = None
-    sums = None
+    ratios = 0
     counterexample = None
     if form is not None:
         tried = (tables.tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
         counterexample = next((case for case in tried if case is not None), None)
         ratio = _fractional(form)
-        sums = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
+        value = value_at_length(form, _LENGTHS_TRIED)
+        ratios = len(value.quotients) if value is not None and _is_affine(value) else 0
     return Properties(
         linear=bound.spec.linear(),
         splits=parts is not None,
@@ -171,7 +192,7 @@ def properties(bound: BoundLoss) -> Properties:
         additive=parts is not None and parts.additive,
         confusion=form is not None,
         fractional=ratio,
-        ratios=0 if sums is None else len(sums.ratios),
+        ratios=ratios,
         tp_monotonic=None if form is None else counterexample is None,
         counterexample=counterexample,
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.count_ratio import Count, CountRatio, ratio_of_count
+from fsmeu.losses.algebra.value import Count, CountRatio, ratio_of_count
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.at_length import LossAtLength
 from fsmeu.losses.semantics.evaluator import Scope

@@ -33,7 +33,7 @@ import numpy as np
 
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.polynomial import Polynomial, at
+from fsmeu.losses.algebra.polynomial import NoFormError, Polynomial, at
 from fsmeu.losses.algebra.value import Quotient, Value
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.ranked_kernels import OneTerm, Terms, add_one, add_terms
@@ -46,6 +46,7 @@ _ALIKE = 1e-14  # quotients of coefficients that differ by less are the same
 _SKIPPED = 1e-20  # terms of a node that are not looked at, as a part of the sum of all
 _POWER_SUMS = 8  # of probabilities: logarithms and shares are power series where
 _SMALL = 0.01  # 1 - t times all probabilities is at most this
+_LOOKED_AT = 32  # numbers of ones at which it is asked whether rules serve a value
 _MOST_GAUSS = 32  # whole D up to which Gauss's rule on (0, 1) has fewer nodes than a wide one
 
 
@@ -116,7 +117,10 @@ class Piece(NamedTuple):
 
 def pieces_of(quotient: Quotient, n: int, ks: Floats) -> Iterator[Piece]:
     """A quotient for consecutive k as pieces; an UnfitError where rules do not serve it."""
-    top, below = (_by_counts(side, n, ks) for side in (quotient.top, quotient.below))
+    try:
+        top, below = (_by_counts(side, n, ks) for side in (quotient.top, quotient.below))
+    except NoFormError as error:
+        raise UnfitError from error
     scale = np.abs(below[1:]).max(axis=0)
     amounts = np.abs(below[1:]) / np.where(scale > 0, scale, 1.0)
     signs = np.sign(below[1:])
@@ -216,8 +220,11 @@ class RankedRows:
     value: Value
 
     def __post_init__(self) -> None:
-        """Derives what every row shares; an UnfitError where rules do not serve the value."""
-        assert self._pieces is not None
+        """Looks at some k; an UnfitError where rules do not serve the value."""
+        for run, quotients in self.value.runs():
+            ks = np.unique(np.rint(np.linspace(run.start, run.stop - 1.0, _LOOKED_AT)))
+            for quotient in quotients:
+                list(pieces_of(quotient, self.value.n, ks))
 
     @cached_property
     def _pieces(self) -> list[tuple[Piece, Terms | None]]:

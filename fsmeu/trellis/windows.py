@@ -14,7 +14,7 @@ sums of nonnegative numbers, with errors relative to each and bounded by the ope
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -110,37 +110,6 @@ def product_tree(parts: Sequence[T], plus: Callable[[T, T], T]) -> list[list[T]]
 def count_window(p: Floats) -> Window:
     """The number of events that happen, given the probability of each, (n,)."""
     return sum_of_all(_groups(p), _CUT, 1).without_ends(_CUT)
-
-
-def without_each(p: Floats) -> Iterator[Window]:
-    """The number of events, of probabilities p, that happen without each one, in their order.
-
-    Each window has a table of masses for every event of a group; ``lost`` bounds what each lacks.
-    """
-    for k, outside in enumerate(all_but_one(_groups(p), _CUT)):
-        group = p[k * _LEAVES : (k + 1) * _LEAVES]
-        events = np.append(group, np.zeros(_LEAVES - len(group)))
-        halves = [np.stack([1.0 - events, events], axis=1)]
-        roundings = [0]
-        while len(halves[-1]) > 2:  # a product tree for all events of the group at once
-            roundings.append(2 * roundings[-1] + halves[-1].shape[1] + 1)
-            halves.append(_products(halves[-1][0::2], halves[-1][1::2]))
-        rows = outside.masses[None]
-        operations = outside.operations
-        for parts, behind in zip(reversed(halves), reversed(roundings), strict=True):
-            siblings = parts.reshape(-1, 2, parts.shape[1])[:, ::-1].reshape(parts.shape)
-            rows = _products(np.repeat(rows, 2, axis=0), siblings)
-            operations += behind + parts.shape[1] + 1
-        yield Window(outside.low, rows[: len(group)], outside.lost, operations)
-
-
-def _products(left: Floats, right: Floats) -> Floats:
-    """The convolutions of rows with rows, (rows, widths of both less 1)."""
-    width = left.shape[1]
-    products = np.zeros((len(left), width + right.shape[1] - 1))
-    for k in range(right.shape[1]):
-        products[:, k : k + width] += left * right[:, k : k + 1]
-    return products
 
 
 def _groups(p: Floats) -> list[Window]:

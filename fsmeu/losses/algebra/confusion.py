@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from itertools import product
 from operator import add, and_
 from typing import Any
 
@@ -173,6 +174,13 @@ def tp_counterexample(
                 hits = begin + row
                 return Counterexample(n, n - ref + hits - column, ref, hits, *pair)
     return None
+
+
+def corner_tables(n: int) -> tuple[Floats, Floats, Floats]:
+    """The tp, hyp and ref of tables in which all pairs are in one cell, or all but one."""
+    tables = [cells for cells in product({0, 1, n - 1, n}, repeat=4) if sum(cells) == n]
+    _, missed, wrong, hits = np.array(tables, np.float64).T
+    return hits, wrong + hits, missed + hits
 
 
 class NoFormError(Exception):
