@@ -98,10 +98,9 @@ KEPT_SHARES = 1 << 27  # shares of all positions and nodes of a chain: 1 GB
 
 # -- long sequences, documents and corpora ---------------------------------------------------------
 LONG_CHAIN = 240  # labels of a chain of two labels from which rules serve, not exact counts
-LONG_SEQUENCE = 1_000  # labels from which rules or windows of counts serve, not exact counts
+LONG_SEQUENCE = 300  # labels from which rules or windows of counts serve, not exact counts
 FEWEST_FOR_NODES = 33  # labels from which the nodes of a rule are faster than tables of counts
 SHORT_RULE = 1000  # labels up to which all k are valued, by a rule for every row of this length
-SHORT_ROW = 200  # the same of a single row: one of its own has fewer nodes
 LONGEST_TABLED = 300  # labels up to which all tables are asked what one more true positive does
 RANKED_TABLES = 1 << 26  # tables of counts that the values of all k look at: some seconds
 FEW_NUMBERS = 2048  # numbers of ones that are valued rather than bounded

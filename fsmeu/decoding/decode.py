@@ -351,7 +351,8 @@ def _ranked_together(
             best = ranked.best(p[plain], problem.sign)
             declared = problem.loss.value_range(n)
             reach = PRECISION * scale_of(best.values, declared.width)
-            sure = np.abs(best.again - best.values) <= reach  # all others one by one
+            again = ranked.again(best.descending, best.ks)
+            sure = np.abs(again - best.values) <= reach  # all others one by one
             low = best.values - reach
             high = best.values + reach
             if problem.sign > 0:

@@ -122,7 +122,7 @@ def _by_ratios(problems: Sequence[Problem]) -> list[Answer | str]:
     rows = rows_of(problems[0])
     assert isinstance(rows, RankedRows)
     n = problems[0].n
-    if n > limits.SHORT_RULE or (len(problems) == 1 and n > limits.SHORT_ROW):
+    if n > limits.SHORT_RULE:
         return [_long_answer(problem, rows.value) for problem in problems]
     answers: list[Answer | str] = []
     size = rows_at_once(n)

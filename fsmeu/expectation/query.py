@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
+
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import Argument, FsmeuError, InputError, shorten, wording
@@ -159,13 +161,13 @@ class BinaryLabels(NamedTuple):
 def binary_labels(loss: Loss, model: Model) -> BinaryLabels | None:
     """Two independent labels by the probability of the second; None where that may not suffice.
 
-    Where P(first label) is not 1 - P(second) up to the last digit, a value of a declared range is
-    off by no more than its width times the difference; others may be off by anything.
+    Where P(first label) is not 1 - P(second) up to rounding, a value of a declared range is off by
+    no more than its width times the difference; others may be off by anything.
     """
     p = binary_marginals(model)
     if p is None:
         return None
-    if not (lost := binary_loss(model)):
+    if (lost := binary_loss(model)) <= model.n * np.finfo(np.float64).eps:
         return BinaryLabels(p, 0.0)
     declared = loss.value_range(model.n)
     return BinaryLabels(p, lost * declared.width) if declared.finite else None

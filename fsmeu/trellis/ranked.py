@@ -36,7 +36,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.polynomial import NoFormError, Polynomial, at
 from fsmeu.losses.algebra.value import Quotient, Value
 from fsmeu.trellis.kernels import kernel
-from fsmeu.trellis.ranked_kernels import OneTerm, Terms, add_one, add_terms
+from fsmeu.trellis.ranked_kernels import LEAST, OneTerm, Terms, add_one, add_terms
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 
 TAIL = 1e-18  # the probability that D lies outside of its window
@@ -44,8 +44,9 @@ _EPS = 1e-13  # what a rule may leave out of a quotient, as a part
 _AGAIN = 1e-11  # the same where values are looked at again
 _ALIKE = 1e-14  # quotients of coefficients that differ by less are the same
 _SKIPPED = 1e-20  # terms of a node that are not looked at, as a part of the sum of all
-_POWER_SUMS = 8  # of probabilities: logarithms and shares are power series where
-_SMALL = 0.01  # 1 - t times all probabilities is at most this
+_SMALL = 0.01  # logarithms and shares are power series in 1 - t where it times all q is so small
+_BLOCK = 1 << 14  # labels that are added up at once
+_UNSEEN = 1e-16  # what of a power series is not seen, as a part
 _LOOKED_AT = 32  # numbers of ones at which it is asked whether rules serve a value
 _MOST_GAUSS = 32  # whole D up to which Gauss's rule on (0, 1) has fewer nodes than a wide one
 
@@ -68,6 +69,11 @@ class Piece(NamedTuple):
     first: float  # what an item among the first k labels counts, from 0 to 1
     second: float  # what another item counts
     flips: tuple[bool, bool]  # whether items of both kinds are zeros of y
+
+    @property
+    def where(self) -> slice:
+        """The k as a slice of 0, ..., n."""
+        return slice(int(self.ks[0]), int(self.ks[-1]) + 1)
 
     @property
     def is_constant(self) -> bool:
@@ -209,8 +215,9 @@ class BestOfRows(NamedTuple):
     """The best sequences of rows among those with ones at the most probable labels."""
 
     indices: Ints  # labels, (rows, n); of equal probabilities the first are ones
+    descending: Floats  # P(1) in descending order, (rows, n)
+    ks: Ints  # numbers of ones, (rows,)
     values: Floats  # expected values, (rows,)
-    again: Floats  # expected values of these sequences, looked at again by other rules, (rows,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,10 +264,13 @@ class RankedRows:
         values = self.values(descending)
         ks = (sign * values).argmax(axis=1)
         best = values[np.arange(len(p)), ks]
-        return BestOfRows(most_probable(p, descending, ks), best, self.again(descending, ks))
+        return BestOfRows(most_probable(p, descending, ks), descending, ks, best)
 
     def again(self, rows: Floats, ks: Ints) -> Floats:
-        """The expected values of hypotheses with ones at the first k labels of rows, (rows,)."""
+        """The expected values of hypotheses with ones at the first k labels of rows, (rows,).
+
+        By rules of their own: what was found for all k is looked at again.
+        """
         values = np.prod(1.0 - rows, axis=1) * self._degenerate[0, ks]
         values += np.prod(rows, axis=1) * self._degenerate[1, ks]
         every = np.cumsum(np.pad(rows, ((0, 0), (1, 0))), axis=1)
@@ -346,24 +356,80 @@ class Row:
     def __init__(self, p: Floats) -> None:
         self.p = p
         self.n = len(p)
-        self.hits = np.concatenate([np.zeros(1), np.cumsum(p)])  # E[A] by k, (n + 1,)
+        self._powers: dict[bool, list[tuple[Floats, Floats]]] = {False: [], True: []}
+        self.hits = self.power_sums(False, 1)[0]  # E[A] by k, (n + 1,)
         self.mean = float(self.hits[-1])
-        self.reach = float(reach_of(float(p @ (1.0 - p))))
+        self.reach = float(reach_of(self.mean - float(p @ p)))
 
     @cached_property
     def degenerate(self) -> tuple[float, float]:
         """The probabilities that no label is a one, and that all are."""
-        with np.errstate(divide="ignore"):
-            logs = float(np.log1p(-self.p).sum()), float(np.log(self.p).sum())
-        return exp(logs[0]), exp(logs[1])
+        return degenerate_probabilities(self.p)
+
+    def power_sums(self, flip: bool, size: int) -> list[Floats]:
+        """The sums of q, q^2, ... of the first k, (n + 1,) each, q being P(1), or P(0) if flip."""
+        known = self._powers[flip]
+        q = known[0][0] if known else (1.0 - self.p if flip else self.p)
+        while len(known) < size:
+            power = known[-1][0] * q if known else q
+            sums = np.zeros(self.n + 1)
+            np.cumsum(power, out=sums[1:])
+            known.append((power, sums))
+        return [sums for _, sums in known[:size]]
 
     def items(self, piece: Piece) -> tuple[Floats, Floats]:
         """The expected numbers of items of both kinds, (ks,) each."""
-        return piece.mean_items(self.hits[piece.ks.astype(np.int64)], self.mean)
+        return piece.mean_items(self.hits[piece.where], self.mean)
 
     def window(self, piece: Piece) -> tuple[Floats, Floats, Floats]:
         """E[D], and ends between which D lies but for ``TAIL``, (ks,) each."""
         return piece.window(self.items(piece), self.reach)
+
+    def tilted(self, flip: bool, x: float, where: slice) -> TiltedSums:
+        """Sums over items of q tilted by t = exp(-x), for the k of a slice."""
+        less, t = -np.expm1(-x), exp(-x)
+        most = less * float(1.0 - self.p[-1] if flip else self.p[0])
+        if most <= _SMALL:  # log(1 - u) = - u - u^2 / 2 - ...
+            sums = self.power_sums(flip, powers_needed(most))
+            logs = np.zeros(where.stop - where.start)
+            shares = np.zeros(len(logs))
+            all_logs = all_shares = 0.0
+            for j, some in enumerate(sums, start=1):
+                logs -= less**j / j * some[where]
+                shares += t * less ** (j - 1) * some[where]
+                all_logs -= less**j / j * some[-1]
+                all_shares += t * less ** (j - 1) * some[-1]
+            return TiltedSums(logs, shares, float(all_logs), float(all_shares))
+        q = 1.0 - self.p if flip else self.p
+        f = 1.0 - q + q * t + LEAST
+        log_sums, share_sums = np.zeros((2, self.n + 1))
+        np.cumsum(np.log1p(-less * q) if most < 0.5 else np.log(f), out=log_sums[1:])
+        np.cumsum(q * t / f, out=share_sums[1:])
+        ends = float(log_sums[-1]), float(share_sums[-1])
+        return TiltedSums(log_sums[where], share_sums[where], *ends)
+
+
+class TiltedSums(NamedTuple):
+    """Logarithms of masses and shares of items, summed over the first k and over all."""
+
+    logs: Floats  # (ks,)
+    shares: Floats  # (ks,)
+    all_logs: float
+    all_shares: float
+
+
+def powers_needed(u: float) -> int:
+    """How many powers of u <= 0.01 are seen beside the first."""
+    return 1 + ceil(log(_UNSEEN) / log(max(u, _UNSEEN)))
+
+
+def degenerate_probabilities(p: Floats) -> tuple[float, float]:
+    """The probabilities that no label is a one, and that all are, P(1) being p."""
+    ends = []
+    for q in (p, 1.0 - p):  # a product of 1 - q is at most exp(- the sum of q)
+        sure = float(q.sum()) > -2 * log(TAIL) or float(q.max(initial=0.0)) == 1.0
+        ends.append(0.0 if sure else exp(float(np.log1p(-q).sum())))
+    return ends[0], ends[1]
 
 
 class RankedValues(NamedTuple):
@@ -477,73 +543,29 @@ def _values_between(value: Value, row: Row, begin: int, end: int) -> Floats:
 def _expected(piece: Piece, row: Row) -> Floats:
     """E[N / D^a] of a piece, (ks,)."""
     if piece.is_constant:
-        return _known(piece, row.hits[piece.ks.astype(np.int64)], row.mean)
+        return _known(piece, row.hits[piece.where], row.mean)
     mean, low, high = row.window(piece)
     ends = float(low.min()), float(high.max())
     rule = rule_for(*ends, min(max(float(np.median(mean)), ends[0]), ends[1]), piece.power, _EPS)
     items = row.items(piece)
-    begin, size = int(piece.ks[0]), len(piece.ks)
-    sides = [Tilted(q, begin, size) for q in _items(piece, row.p)[: 1 if piece.is_even else 2]]
-    values = np.zeros(size)
+    values = np.zeros(len(piece.ks))
     for x, weight in zip(rule.nodes.tolist(), rule.weights.tolist(), strict=True):
         less = -np.expm1(-x * np.array([piece.first, piece.second]))
         most = -less[0] * items[0] - less[1] * items[1] - x * piece.shift  # 1 - u <= exp(-u)
         if weight * exp(float(most.max())) <= _SKIPPED * ends[1] ** -piece.power:
             continue
-        logs, shares, all_logs, all_shares = sides[0].at(x * piece.first)
-        rest = all_shares - shares
-        mass = np.full(size, all_logs)
+        before = row.tilted(piece.flips[0], x * piece.first, piece.where)
+        after = before
+        mass: Any = before.all_logs
         if not piece.is_even:
-            after = sides[1].at(x * piece.second)
-            mass = logs + (after[2] - after[0])
-            rest = after[3] - after[1]
+            after = row.tilted(piece.flips[1], x * piece.second, piece.where)
+            mass = before.logs + (after.all_logs - after.logs)
         mass = np.exp(mass - x * piece.shift)
-        values += weight * mass * (piece.top[0] + piece.top[1] * shares + piece.top[2] * rest)
+        top = piece.top[0] + piece.top[1] * before.shares
+        top += piece.top[2] * (after.all_shares - after.shares)
+        values += weight * mass * top
     return values
 
-
-class Tilted:
-    """Sums over the first k of n items, k = begin, ..., begin + size - 1, tilted by a node."""
-
-    def __init__(self, q: Floats, begin: int, size: int) -> None:
-        self.q = q
-        self.begin = begin
-        self.size = size
-        self.most = float(q.max(initial=0.0))
-
-    def at(self, x: float) -> tuple[Floats, Floats, float, float]:
-        """log prod f_i and sum s_i of the first k, (ks,) each, and of all, for t = exp(-x)."""
-        less, t = -np.expm1(-x), np.exp(-x)
-        if less * self.most <= _SMALL:
-            sums, totals = self._power_sums
-            powers = np.arange(1.0, _POWER_SUMS + 1)
-            logs = -(less**powers) / powers
-            shares = t * less ** (powers - 1.0)
-            return logs @ sums, shares @ sums, float(logs @ totals), float(shares @ totals)
-        f = 1.0 - self.q + self.q * t
-        logs = np.log1p(-less * self.q) if less * self.most < 0.5 else np.log(f)
-        log_sums, all_logs = self._sums(logs)
-        share_sums, all_shares = self._sums(self.q * t / f)
-        return log_sums, share_sums, all_logs, all_shares
-
-    def _sums(self, of: Floats) -> tuple[Floats, float]:
-        """The sums of the first k, (ks,), and of all."""
-        sums = np.empty(self.size)
-        sums[0] = of[: self.begin].sum()
-        np.cumsum(of[self.begin : self.begin + self.size - 1], out=sums[1:])
-        sums[1:] += sums[0]
-        return sums, float(sums[-1] + of[self.begin + self.size - 1 :].sum())
-
-    @cached_property
-    def _power_sums(self) -> tuple[Floats, Floats]:
-        """The sums of q, q^2, ... of the first k, (powers, ks), and of all, (powers,)."""
-        sums = np.empty((_POWER_SUMS, self.size))
-        totals = np.empty(_POWER_SUMS)
-        power = self.q
-        for j in range(_POWER_SUMS):
-            sums[j], totals[j] = self._sums(power)
-            power = power * self.q
-        return sums, totals
 
 
 # -- one hypothesis --------------------------------------------------------------------------------
@@ -562,57 +584,67 @@ def expected_value(value: Value, z: Ints, p: Floats) -> SizedValue:
     An UnfitError where rules do not serve the value. Sums over all labels at once, at nodes of
     their own: nothing of them is shared with those for all k.
     """
-    k = int(np.count_nonzero(z == 1))
-    chosen, others = p[z == 1], p[z != 1]
-    hits, mean = float(chosen.sum()), float(chosen.sum() + others.sum())
-    reach = float(reach_of(float(p @ (1.0 - p))))
-    terms = []
+    chosen = (z == 1).astype(np.float64)
+    k = int(chosen.sum())
+    hits, mean = float(chosen @ p), float(p.sum())
+    reach = float(reach_of(mean - float(p @ p)))
+    terms = [np.zeros(1)]
     for piece in pieces_between(value, k, k):
         top = piece.top[:, 0]
-        items = [float(count[0]) for count in piece.mean_items(np.array([hits]), mean)]
+        items = piece.mean_items(np.array([hits]), mean)
         if piece.is_constant:
-            terms.append(top * np.array([1.0, *items]) * piece.shift[0] ** -piece.power)
+            terms.append(top * np.array([1.0, items[0][0], items[1][0]]) * piece.shift**-piece.power)
             continue
-        centre, low, high = (float(end[0]) for end in piece.window((np.array(items[:1]), np.array(items[1:])), reach))
+        centre, low, high = (float(end[0]) for end in piece.window(items, reach))
         rule = rule_for(low, high, min(max(centre, low), high), piece.power)
-        first = ItemSums(1.0 - chosen if piece.flips[0] else chosen)
-        second = ItemSums(1.0 - others if piece.flips[1] else others)
+        q, others = _items(piece, p)
+        most = float(rule.nodes.max())  # an item of probability 0 adds nothing
+        first = ItemSums(q * chosen, most * piece.first)
+        second = ItemSums(others * (1.0 - chosen), most * piece.second)
         for x, weight in zip(rule.nodes.tolist(), rule.weights.tolist(), strict=True):
             log_first, share_first = first.at(x * piece.first)
             log_second, share_second = second.at(x * piece.second)
             mass = weight * exp(log_first + log_second - x * float(piece.shift[0]))
             terms.append(mass * top * np.array([1.0, share_first, share_second]))
-    with np.errstate(divide="ignore"):
-        ends = np.exp([np.log1p(-p).sum(), np.log(p).sum()])
-    terms.append(ends * degenerate_between(value, k, k)[:, 0])
+    ends = degenerate_probabilities(p)
+    if max(ends) > TAIL:
+        terms.append(np.array(ends) * degenerate_between(value, k, k)[:, 0])
     every = np.concatenate(terms)
     return SizedValue(float(every.sum()), float(np.abs(every).sum()))
 
 
 class ItemSums:
-    """Logarithms of masses and sums of shares of items with these probabilities."""
+    """Logarithms of masses and sums of shares of items with these probabilities.
 
-    def __init__(self, q: Floats) -> None:
+    They are asked for at x from 0 to a greatest.
+    """
+
+    def __init__(self, q: Floats, greatest: float) -> None:
         self.q = q
         self.most = float(q.max(initial=0.0))
+        self.moments = np.zeros(0)  # the sums of q, q^2, ... where a power series serves
+        if (less := -np.expm1(-greatest)) * self.most <= _SMALL:
+            self.moments = moments(q, powers_needed(less * self.most))
 
     def at(self, x: float) -> tuple[float, float]:
         """The sums of log f and of s for t = exp(-x)."""
         less, t = -np.expm1(-x), exp(-x)
-        if less * self.most <= _SMALL:  # log(1 - u) = - u - u^2 / 2 - ...
-            powers = np.arange(1.0, _POWER_SUMS + 1)
-            log = -(less**powers / powers) @ self._moments
-            return float(log), float(t * less ** (powers - 1.0) @ self._moments)
-        f = 1.0 - self.q + self.q * t
-        log = np.log1p(-less * self.q) if less * self.most < 0.5 else np.log(f)
-        return float(log.sum()), float(t * (self.q / f).sum())
+        if len(self.moments):  # log(1 - u) = - u - u^2 / 2 - ...
+            powers = np.arange(1.0, len(self.moments) + 1)
+            log = -(less**powers / powers) @ self.moments
+            return float(log), float(t * less ** (powers - 1.0) @ self.moments)
+        f = 1.0 - self.q + self.q * t + LEAST
+        logs = np.log1p(-less * self.q) if less * self.most < 0.5 else np.log(f)
+        return float(logs.sum()), float(t * (self.q / f).sum())
 
-    @cached_property
-    def _moments(self) -> Floats:
-        """The sums of q, q^2, ..., (powers,)."""
-        moments = []
-        power = np.ones(len(self.q))
-        for _ in range(_POWER_SUMS):
-            power = power * self.q
-            moments.append(power.sum())
-        return np.array(moments)
+
+def moments(q: Floats, size: int) -> Floats:
+    """The sums of q, q^2, ..., (size,), block by block: each stays in the cache."""
+    sums = np.zeros(size)
+    for begin in range(0, len(q), _BLOCK):
+        some = q[begin : begin + _BLOCK]
+        power = some.copy()
+        for j in range(size):
+            sums[j] += power.sum()
+            power *= some
+    return sums

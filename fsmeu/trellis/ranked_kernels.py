@@ -14,6 +14,8 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.trellis.kernels import jit_entry, jit_helper
 
+LEAST = 1e-300  # added to masses of labels, so that none is 0
+
 
 class Terms(NamedTuple):
     """A quotient at the nodes of a rule, for consecutive k.
@@ -52,7 +54,7 @@ def _add_even(q: Floats, row: int, terms: Terms, shares: Floats, values: Floats)
         if mass <= terms.cutoffs[m]:
             continue
         for i in range(n):
-            shares[0, i] = q[row, i] * t / (1.0 - q[row, i] + q[row, i] * t)
+            shares[0, i] = q[row, i] * t / (1.0 - q[row, i] + q[row, i] * t + LEAST)
         total = before = 0.0
         for i in range(n):
             total += shares[0, i]
@@ -76,7 +78,7 @@ def _add_uneven(
         after[0, n] = 1.0  # the mass of the labels from k on
         after[1, n] = 0.0  # and their shares
         for i in range(n - 1, terms.begin - 1, -1):
-            mass = 1.0 - others[row, i] + others[row, i] * t
+            mass = 1.0 - others[row, i] + others[row, i] * t + LEAST
             after[0, i] = after[0, i + 1] * mass
             after[1, i] = after[1, i + 1] + others[row, i] * t / mass
         t = terms.first[m]
@@ -88,7 +90,7 @@ def _add_uneven(
                 top = terms.top[0, j] + terms.top[1, j] * before + terms.top[2, j] * after[1, k]
                 values[row, k] += mass * after[0, k] * terms.falls[m, j] * top
             if k < n:
-                f = 1.0 - q[row, k] + q[row, k] * t
+                f = 1.0 - q[row, k] + q[row, k] * t + LEAST
                 mass *= f
                 before += q[row, k] * t / f
 
@@ -134,13 +136,13 @@ def add_one(q: Floats, others: Floats, ks: Floats, term: OneTerm, values: Floats
             t = np.exp(-x * term.first[row])
             before = after = 0.0
             for i in range(k):
-                f = 1.0 - q[row, i] + q[row, i] * t
+                f = 1.0 - q[row, i] + q[row, i] * t + LEAST
                 mass *= f
                 before += q[row, i] / f
             before *= t
             t = np.exp(-x * term.second[row])
             for i in range(k, n):
-                f = 1.0 - others[row, i] + others[row, i] * t
+                f = 1.0 - others[row, i] + others[row, i] * t + LEAST
                 mass *= f
                 after += others[row, i] / f
             after *= t

@@ -40,6 +40,7 @@ ONE = of_counts(1.0)
 _REPRODUCED = 1e-11  # what doubles may lose of a value in another order of operations, as a part
 _MOST_CANCELLED = 64.0  # how many times a function of a count its offset may be
 _MOST_POWER = 4  # of an expression
+_TRUTHS = {"not", "and", "or", "==", "!=", "<", "<=", ">", ">="}
 _SIGNS = {"==": {0}, "!=": {-1, 1}, "<": {-1}, "<=": {-1, 0}, ">": {1}, ">=": {0, 1}}
 
 
@@ -79,7 +80,7 @@ class Reader:
                 return self._combined(expr)
             case ast.Choice():
                 return self.quotients(expr.yes if self._decided(expr.condition) else expr.no)
-            case ast.Unary() | ast.Binary():
+            case ast.Unary() | ast.Binary() if expr.operator in _TRUTHS:
                 return _number(float(self._decided(expr)))
         raise NoFormError
 
