@@ -20,7 +20,6 @@ from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.price_kernels import PriceBuffers, best_at_prices, set_priced_steps
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.z_tables import COUNTED
 
 _ASIDE = 0.04  # the part of a price by which those differ that tell how fast counts fall
 _BETWEEN = (0.1, 0.7)  # where bounds are close between two counts, of which the first is nearer
@@ -70,7 +69,7 @@ class PricedSums:
         self.filled: _Filled | None = None
         self.ks = np.arange(totals)
         # Counts that paths may have: multiples of what divides all that ways count.
-        divisor = int(np.gcd.reduce(trellis.z_tables.way[:, COUNTED]))
+        divisor = int(np.gcd.reduce(trellis.z_tables.arrivals.counted))
         self.may_be = self.ks % divisor == 0 if divisor else self.ks == 0
         self.size = 0.0  # a bound on sums of scores, signs aside
         self.rounding = relative_error((len(trellis.tapes.terms) + 4) * n + 64)
@@ -162,7 +161,7 @@ class PricedSums:
     def _work(self, passes: int) -> int:
         """Sums and maxima of so many passes, about."""
         tables = self.trellis.z_tables
-        return passes * (len(tables.member) + len(tables.way)) * self.n
+        return passes * (len(tables.entries.source) + len(tables.arrivals.source)) * self.n
 
     def _bounds(self, lines: Floats, size: float) -> Floats:
         """The least bounds of some prices on sums by count, their roundings in it, (k,)."""

@@ -48,7 +48,7 @@ def adjoint(
         slopes: (arcs,).
     """
     y_tables = tables.y
-    z_tables = tables.z
+    paths = tables.z
     amounts = tables.amounts
     f = buffers.f
     n = sentence.n
@@ -79,8 +79,8 @@ def adjoint(
         kind = y_tables.kind[i]
         size = padded(y_tables.columns[i])
         wider = padded(y_tables.columns[i + 1])
-        step = z_tables.step[z_tables.kind[i], buffers.states[i], sentence.labels[i]]
-        hypothesis_gains(z_tables, amounts, i, step, gain, False)
+        step = paths.step[paths.kind[i], buffers.states[i], sentence.labels[i]]
+        hypothesis_gains(paths, amounts, i, step, gain, False)
         fill(slopes, sentence.weight_at[i], sentence.weight_at[i + 1], 0.0)
         for q in range(counts):  # gains at pairs after, times what follows
             for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
@@ -108,7 +108,7 @@ def adjoint(
                     into = RowSlice(mass_older, p * size, size)
                     pull(y_tables.rows, into, RowSlice(buffers.sets, at, size), amount, 0)
             class_values(y_tables, i, buffers.sets, older[q])
-        hypothesis_gains(z_tables, amounts, i, step, gain, True)
+        hypothesis_gains(paths, amounts, i, step, gain, True)
         mass_back, mass_older = mass_older, mass_back
         back, older = older, back
     return value
@@ -117,7 +117,7 @@ def adjoint(
 @jit_helper
 def forward_means(tables: JointTables, sentence: Sentence, buffers: AdjointBuffers) -> None:
     """Fills the expectations of joint counts by class of all layers, and the pairs of z."""
-    z_tables = tables.z
+    paths = tables.z
     amounts = tables.amounts
     mean_at = buffers.mean_at
     gain = buffers.gain
@@ -127,13 +127,13 @@ def forward_means(tables: JointTables, sentence: Sentence, buffers: AdjointBuffe
         fill(buffers.mean[q], 0, mean_at[sentence.n + 1] + 4, 0.0)
     for i in range(sentence.n):
         buffers.states[i] = state
-        step = z_tables.step[z_tables.kind[i], state, sentence.labels[i]]
-        hypothesis_gains(z_tables, amounts, i, step, gain, False)
+        step = paths.step[paths.kind[i], state, sentence.labels[i]]
+        hypothesis_gains(paths, amounts, i, step, gain, False)
         for q in range(counts):
             before = buffers.mean[q, mean_at[i] :]
             after = buffers.mean[q, mean_at[i + 1] :]
             add_means(tables.y, sentence, i, buffers.f, before, after, gain[q])
-        hypothesis_gains(z_tables, amounts, i, step, gain, True)
+        hypothesis_gains(paths, amounts, i, step, gain, True)
         state = step[0]
 
 

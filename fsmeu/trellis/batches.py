@@ -99,7 +99,7 @@ class BestLayers(NamedTuple):
 class PathBuffers(NamedTuple):
     """Arrays in which best paths are found."""
 
-    steps: Floats  # scores of slots, (n, slots)
+    score: Floats  # scores of score rows, (n, score rows)
     layers: BestLayers
 
 
@@ -126,7 +126,6 @@ class DecisionBuffers(NamedTuple):
     uncounted: ForwardLayers  # the probabilities of f as rows of one number
     back: BackwardRows
     score: Floats  # scores of the steps of z, (n, score rows)
-    steps: Floats  # the same by slot, (n, slots)
     best: BestLayers
     count_probability: Floats  # P(y's counter ends at s)
     offset: Floats  # expected offsets by end of z's counter, (k,)

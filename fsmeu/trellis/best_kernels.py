@@ -1,56 +1,35 @@
-"""Maxima over the tape of z, by the value of its counter.
+"""The best paths of z by what they count: max-plus over the tape of z (``paths.py``).
 
-    best        maximum over the tape of z by the value of its counter (max-plus)
-    trace       the labels of a best path
+    best_batch      best scores by the count at the end, and labels of best paths
+    most_by_count   best scores by count for every length
+    corners         the concave hulls of such tables
 
-Counts that are looked at may be some of all (``batches.CountRanges``).
+The best score of a path to pair p of layer i is a row by count: ``b.offset[i, p]`` plus numbers of
+``b.value``. Where one arrival alone leads to a pair, it has the row that this comes from, as that
+of an earlier layer; what is counted on the way moves the count that the row begins with. Rows have
+the counts that are looked at (``batches.CountRanges``).
 
-Kernels as those of ``sum_kernels.py``: plain Python, or compiled. The best score of a path to pair
-p of layer i by count is ``b.offset[i, p]`` plus a row of ``b.value``; ``b.place`` says which, as
-for masses (``batches.BestLayers``).
+Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
-from fsmeu.trellis.batches import (
-    BestLayers,
-    FoundPaths,
-    PathBuffers,
-    Scores,
-)
+from fsmeu.arrays import Floats, Ints, Places
+from fsmeu.trellis.batches import BestLayers, FoundPaths, PathBuffers, Scores
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
+from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.rows import RowSlice, fill
-from fsmeu.trellis.z_tables import (
-    COUNTED,
-    FIRST,
-    JOIN,
-    ONLY,
-    PAIR_AFTER,
-    PAIR_BEFORE,
-    SOURCE_SET,
-    ZTables,
-)
 
 
 @jit_small
-def show(z_tables: ZTables, i: int, row: int, number: float, steps: Floats) -> None:
-    """Adds the score of a row at position i to the slots that show it."""
-    kind = z_tables.kind[i]
-    for e in range(z_tables.row_slots[kind, row], z_tables.row_slots[kind, row + 1]):
-        steps[i, z_tables.row_slot[e]] += number
-
-
-@jit_helper
-def show_all(z_tables: ZTables, n: int, score: Floats, steps: Floats) -> None:
-    """Fills the scores of slots, (n, slots), from those of score rows, (n, score rows)."""
-    for i in range(n):
-        fill(steps[i], 0, steps.shape[1], 0.0)
-        for row in range(score.shape[1]):
-            if score[i, row] != 0.0:
-                show(z_tables, i, row, score[i, row], steps)
+def score_of_set(shown: Places, number: int, score: Floats) -> float:
+    """The sum of the scores of a set of score rows, given those of a position."""
+    total = 0.0
+    for t in range(shown.shape[1]):
+        total += score[shown[unsigned(number), unsigned(t)]]
+    return total
 
 
 @jit_small
@@ -86,95 +65,87 @@ def best_row(b: BestLayers, i: int, p: int) -> RowSlice:
     return RowSlice(b.value, b.place[i, p, 0], b.place[i, p, 2])
 
 
-@jit_helper
-def raise_set(
-    z_tables: ZTables, i: int, steps: Floats, b: BestLayers, g: int, sets: RowSlice
-) -> None:
-    """Fills the row of a source set with the maximum over its members.
-
-    Of several members that have one row, the one with the greatest offset is taken. A member may be
-    a source set that was filled before.
-
-    Args:
-        z_tables: the tape of z.
-        i: the position.
-        steps: scores of slots, (n, slots).
-        b: best scores so far.
-        g: the set.
-        sets: where the rows of the position's sets begin, and their length.
-    """
-    first = z_tables.source_sets[z_tables.kind[i]]
-    first_member = z_tables.source_set[first]
-    into = RowSlice(b.value, sets.begin + (g - first) * sets.size, sets.size)
-    fill(b.value, into.begin, into.begin + into.size, -np.inf)
-    last = RowSlice(b.value, -1, 0)
-    moved = 0
-    most = -np.inf
-    for m in range(z_tables.source_set[g], z_tables.source_set[g + 1]):
-        p = z_tables.member[m, 0]
-        inner = z_tables.member[m, 1]
-        row = RowSlice(b.value, sets.begin + inner * sets.size, sets.size)
-        begin = b.ranges.low[i]
-        offset = 0.0
-        if inner < 0:
-            if p >= z_tables.width[i]:
-                break  # members are sorted by pair
-            offset = b.offset[i, p]
-            if offset == -np.inf:
-                continue
-            row = best_row(b, i, p)
-            begin = b.place[i, p, 1]
-        offset += steps[i, m - first_member]
-        if row.begin != last.begin or begin != moved:
-            if most > -np.inf:
-                raise_counts(into, b.ranges.low[i], last, moved, most)
-            last = row
-            moved = begin
-            most = -np.inf
-        most = max(most, offset)
-    if most > -np.inf:
-        raise_counts(into, b.ranges.low[i], last, moved, most)
-
-
-@jit_helper
-def all_counts(z_tables: ZTables, n: int, most: int, b: BestLayers) -> None:
-    """Sets the counts that are looked at to all up to ``most``."""
-    for i in range(n + 1):
-        b.ranges.low[i] = 0
-        b.ranges.high[i] = min(z_tables.columns[i] - 1, most)
-
-
 @jit_small
-def run_length(z_tables: ZTables, i: int, r: int) -> int:
-    """How many ways of a run there are at position i."""
-    w = z_tables.run[r]
-    before = z_tables.width[i] - z_tables.way[w, PAIR_BEFORE]
-    after = z_tables.width[i + 1] - z_tables.way[w, PAIR_AFTER]
-    return int(min(z_tables.run[r + 1] - w, before, after))
+def begin_row(b: BestLayers, size: int) -> RowSlice:
+    """A new row of so many counts that no path has."""
+    begin = b.top[0]
+    fill(b.value, begin, begin + size, -np.inf)
+    b.top[0] = begin + size
+    return RowSlice(b.value, begin, size)
 
 
 @jit_helper
-def move_run(z_tables: ZTables, i: int, r: int, steps: Floats, b: BestLayers) -> None:
-    """Gives the pairs after a run of several ways the rows of the pairs before, moved."""
-    slot = z_tables.way_slot[z_tables.kind[i]]
-    first = z_tables.run[r]
-    adds = z_tables.way[first, COUNTED]
-    for w in range(first, first + run_length(z_tables, i, r)):
-        p = z_tables.way[w, PAIR_AFTER]
-        source = z_tables.way[w, PAIR_BEFORE]
-        if b.offset[i, source] == -np.inf:
+def enter_exits(paths: Paths, i: int, score: Floats, b: BestLayers) -> None:
+    """Begins a row for each exit of position i: the maximum over the pairs that enter it.
+
+    Of several pairs that have one row, that with the greatest offset is taken.
+    """
+    kind = paths.kind[i]
+    size = b.ranges.high[i] - b.ranges.low[i] + 1
+    for h in range(paths.exits[kind], paths.exits[kind + 1]):
+        into = begin_row(b, size)
+        last = -1
+        most = -np.inf
+        for e in range(paths.entries_at[h], paths.entries_at[h + 1]):
+            p = paths.entries.source[e]
+            if p >= paths.width[i]:
+                break
+            if b.offset[i, p] == -np.inf:
+                continue
+            offset = b.offset[i, p] + score_of_set(paths.shown, paths.entries.shown[e], score)
+            same = last >= 0 and b.place[i, p, 0] == b.place[i, last, 0]
+            if last >= 0 and not (same and b.place[i, p, 1] == b.place[i, last, 1]):
+                raise_counts(into, b.ranges.low[i], best_row(b, i, last), b.place[i, last, 1], most)
+                most = -np.inf
+            last = p
+            most = max(most, offset)
+        if last >= 0:
+            raise_counts(into, b.ranges.low[i], best_row(b, i, last), b.place[i, last, 1], most)
+
+
+@jit_helper
+def arrive(paths: Paths, i: int, score: Floats, exits: int, b: BestLayers) -> None:
+    """Fills the rows of pairs after position i; those of its exits begin at ``exits``."""
+    kind = paths.kind[i]
+    low = b.ranges.low[i]
+    size = b.ranges.high[i] - low + 1
+    limit = b.ranges.high[i + 1] - b.ranges.low[i + 1] + 1
+    arrivals = paths.arrivals
+    fill(b.offset[i + 1], 0, paths.width[i + 1], -np.inf)
+    for a in range(paths.arrivals_at[kind, 0], paths.arrivals_at[kind, paths.width[i + 1]]):
+        source = arrivals.source[a]
+        row = RowSlice(b.value, exits + (arrivals.exit[a] - paths.exits[kind]) * size, size)
+        first = low
+        gain = 0.0
+        if source >= 0:
+            if source >= paths.width[i] or b.offset[i, source] == -np.inf:
+                continue
+            row = best_row(b, i, source)
+            first = b.place[i, source, 1]
+            gain = b.offset[i, source]
+        gain += score_of_set(paths.shown, arrivals.shown[a], score)
+        first += arrivals.counted[a]
+        p = arrivals.target[a]
+        after = b.place[i + 1, p]
+        if arrivals.is_only[a]:
+            after[0] = row.begin
+            after[1] = first
+            after[2] = row.size
+            b.offset[i + 1, p] = gain
             continue
-        b.offset[i + 1, p] = b.offset[i, source] + steps[i, w + slot]
-        b.place[i + 1, p, 0] = b.place[i, source, 0]
-        b.place[i + 1, p, 1] = b.place[i, source, 1] + adds
-        b.place[i + 1, p, 2] = b.place[i, source, 2]
+        if b.offset[i + 1, p] == -np.inf:
+            after[0] = begin_row(b, limit).begin
+            after[1] = b.ranges.low[i + 1]
+            after[2] = limit
+            b.offset[i + 1, p] = 0.0
+        raise_counts(RowSlice(b.value, after[0], limit), after[1], row, first, gain)
 
 
 @jit_helper
-def best(z_tables: ZTables, n: int, steps: Floats, b: BestLayers) -> None:
-    """Fills b with the best score of a path to each pair by count, for counts from low to high.
+def best(paths: Paths, n: int, score: Floats, b: BestLayers) -> None:
+    """Fills b with the best score of a path to each pair by count.
 
-    ``steps`` has the scores of slots, (n, slots).
+    ``score`` has the scores of score rows, (n, score rows).
     """
     b.top[0] = 1
     b.value[0] = 0.0
@@ -183,47 +154,9 @@ def best(z_tables: ZTables, n: int, steps: Floats, b: BestLayers) -> None:
     b.place[0, 0, 1] = 0
     b.place[0, 0, 2] = 1
     for i in range(n):
-        kind = z_tables.kind[i]
-        sets = RowSlice(b.value, b.top[0], b.ranges.high[i] - b.ranges.low[i] + 1)
-        limit = b.ranges.high[i + 1] - b.ranges.low[i + 1] + 1
-        for g in range(z_tables.source_sets[kind], z_tables.source_sets[kind + 1]):
-            raise_set(z_tables, i, steps, b, g, sets)
-            b.top[0] += sets.size
-        fill(b.offset[i + 1], 0, z_tables.width[i + 1], -np.inf)
-        for r in range(z_tables.runs[kind], z_tables.runs[kind + 1]):
-            w = z_tables.run[r]
-            p = z_tables.way[w, PAIR_AFTER]
-            if p >= z_tables.width[i + 1]:
-                break
-            if z_tables.run[r + 1] > w + 1:
-                move_run(z_tables, i, r, steps, b)
-                continue
-            source = z_tables.way[w, PAIR_BEFORE]
-            join = z_tables.way[w, JOIN]
-            after = b.place[i + 1, p]
-            if join == FIRST:
-                after[0] = b.top[0]
-                after[1] = b.ranges.low[i + 1]
-                after[2] = limit
-                b.offset[i + 1, p] = 0.0
-                fill(b.value, b.top[0], b.top[0] + limit, -np.inf)
-                b.top[0] += limit
-            gain = steps[i, w + z_tables.way_slot[kind]]
-            begin = b.ranges.low[i] + z_tables.way[w, COUNTED]
-            row = RowSlice(b.value, sets.begin + z_tables.way[w, SOURCE_SET] * sets.size, sets.size)
-            if source >= 0:
-                if source >= z_tables.width[i] or b.offset[i, source] == -np.inf:
-                    continue
-                gain += b.offset[i, source]
-                row = best_row(b, i, source)
-                begin = b.place[i, source, 1] + z_tables.way[w, COUNTED]
-            if join == ONLY:
-                after[0] = row.begin
-                after[1] = begin
-                after[2] = row.size
-                b.offset[i + 1, p] = gain
-            else:
-                raise_counts(RowSlice(b.value, after[0], limit), after[1], row, begin, gain)
+        exits = b.top[0]
+        enter_exits(paths, i, score[i], b)
+        arrive(paths, i, score[i], exits, b)
 
 
 @jit_small
@@ -238,73 +171,100 @@ def score_of(b: BestLayers, i: int, p: int, count: int) -> float:
 
 
 @jit_helper
-def trace(
-    z_tables: ZTables, n: int, count: int, steps: Floats, b: BestLayers, labels: Ints
-) -> None:
-    """Fills ``labels`` with those of a best path of n positions with a count, if there is one."""
-    pair = -1
-    best_end = -np.inf
-    for p in range(z_tables.width[n]):
-        total = score_of(b, n, p, count)
-        if total > best_end:
-            pair = p
-            best_end = total
-    if pair < 0:
-        return
-    for i in range(n - 1, -1, -1):
-        kind = z_tables.kind[i]
-        arc = -1
-        most = -np.inf
-        for e in range(z_tables.backs[kind, pair], z_tables.backs[kind, pair + 1]):
-            p = z_tables.back[e, 0]
-            if p < z_tables.width[i]:
-                member = z_tables.back[e, 1]
-                total = score_of(b, i, p, count - z_tables.back[e, 3])
-                total += steps[i, z_tables.back[e, 2]]
-                if member >= 0:
-                    total += steps[i, member]
-                if total > most:
-                    arc = e
-                    most = total
-        labels[i] = z_tables.back[arc, 4]
-        pair = z_tables.back[arc, 0]
-        count -= z_tables.back[arc, 3]
+def best_entry(paths: Paths, i: int, h: int, count: int, score: Floats, b: BestLayers) -> int:
+    """The entry by which a best path with that count enters an exit; -1 where there is none."""
+    entry = -1
+    most = -np.inf
+    for e in range(paths.entries_at[h], paths.entries_at[h + 1]):
+        p = paths.entries.source[e]
+        if p >= paths.width[i]:
+            break
+        total = score_of(b, i, p, count)
+        total += score_of_set(paths.shown, paths.entries.shown[e], score)
+        if total > most:
+            entry = e
+            most = total
+    return entry
 
 
 @jit_helper
-def best_ends(z_tables: ZTables, n: int, b: BestLayers, reached: Floats) -> None:
+def trace(paths: Paths, n: int, count: int, score: Floats, b: BestLayers, labels: Ints) -> None:
+    """Fills ``labels`` with those of a best path of n positions with a count, if there is one."""
+    pair = -1
+    most = -np.inf
+    for p in range(paths.width[n]):
+        total = score_of(b, n, p, count)
+        if total > most:
+            pair = p
+            most = total
+    if pair < 0:
+        return
+    arrivals = paths.arrivals
+    for i in range(n - 1, -1, -1):
+        kind = paths.kind[i]
+        best_arrival = -1
+        best_source = -1
+        most = -np.inf
+        for a in range(paths.arrivals_at[kind, pair], paths.arrivals_at[kind, pair + 1]):
+            source = arrivals.source[a]
+            total = score_of_set(paths.shown, arrivals.shown[a], score[i])
+            if source < 0:
+                e = best_entry(paths, i, arrivals.exit[a], count - arrivals.counted[a], score[i], b)
+                if e < 0:
+                    continue
+                source = paths.entries.source[e]
+                total += score_of_set(paths.shown, paths.entries.shown[e], score[i])
+            if source < paths.width[i]:
+                total += score_of(b, i, source, count - arrivals.counted[a])
+                if total > most:
+                    best_arrival = a
+                    best_source = source
+                    most = total
+        labels[i] = arrivals.label[best_arrival]
+        pair = best_source
+        count -= arrivals.counted[best_arrival]
+
+
+@jit_helper
+def best_ends(paths: Paths, n: int, b: BestLayers, reached: Floats) -> None:
     """Fills ``reached`` with the best score of a path by its count at the end."""
-    into = RowSlice(reached, 0, min(z_tables.columns[n], len(reached)))
+    into = RowSlice(reached, 0, min(paths.columns[n], len(reached)))
     fill(reached, 0, into.size, -np.inf)
-    for p in range(z_tables.width[n]):
+    for p in range(paths.width[n]):
         if b.offset[n, p] > -np.inf:
             raise_counts(into, 0, best_row(b, n, p), b.place[n, p, 1], b.offset[n, p])
 
 
 @jit_helper
-def set_steps(
-    z_tables: ZTables, n: int, scores: Scores, s: int, factors: Floats, steps: Floats
-) -> None:
-    """Fills the scores of slots, (n, slots), of sentence s: sums over lanes times factors."""
+def all_counts(paths: Paths, n: int, most: int, b: BestLayers) -> None:
+    """Sets the counts that are looked at to all up to ``most``."""
+    for i in range(n + 1):
+        b.ranges.low[i] = 0
+        b.ranges.high[i] = min(paths.columns[i] - 1, most)
+
+
+@jit_helper
+def set_scores(n: int, scores: Scores, s: int, factors: Floats, score: Floats) -> None:
+    """Fills the scores of sentence s, (n, score rows): sums over lanes times factors."""
     for i in range(n):
-        fill(steps[i], 0, steps.shape[1], 0.0)
+        fill(score[i], 0, score.shape[1], 0.0)
     for e in range(scores.begins[s], scores.begins[s + 1]):
         total = 0.0
         for m in range(len(factors)):
             total += factors[m] * scores.value[e, m]
-        show(z_tables, scores.cell[e, 0], scores.cell[e, 1], total, steps)
+        score[scores.cell[e, 0], scores.cell[e, 1]] = total
 
 
 @jit_entry
 def best_batch(
-    z_tables: ZTables, n: int, scores: Scores, buffers: PathBuffers, found: FoundPaths
+    paths: Paths, n: int, scores: Scores, buffers: PathBuffers, found: FoundPaths
 ) -> None:
     """Fills best scores of paths by their count at the end, and labels of some of them.
 
     Counts that are looked at are those that ``buffers.layers`` has.
 
     Args:
-        z_tables: the tape of z.
+        paths: the tape of z.
         n: the length.
         scores: those that are not 0, for several lanes.
         buffers: arrays to work in.
@@ -312,28 +272,27 @@ def best_batch(
     """
     b = buffers.layers
     for s in range(len(found.factors)):
-        set_steps(z_tables, n, scores, s, found.factors[s], buffers.steps)
-        best(z_tables, n, buffers.steps, b)
-        best_ends(z_tables, n, b, found.by_count[s])
+        set_scores(n, scores, s, found.factors[s], buffers.score)
+        best(paths, n, buffers.score, b)
+        best_ends(paths, n, b, found.by_count[s])
         if len(found.labels) > 0:
-            trace(z_tables, n, found.ends[s], buffers.steps, b, found.labels[s])
+            trace(paths, n, found.ends[s], buffers.score, b, found.labels[s])
 
 
 @jit_entry
 def most_by_count(
-    z_tables: ZTables, n: int, score: Floats, buffers: PathBuffers, by_count: Floats
+    paths: Paths, n: int, score: Floats, buffers: PathBuffers, by_count: Floats
 ) -> None:
     """Fills ``by_count`` (n + 1, k): the best score of a path of each length by its count.
 
     ``score`` has the scores of score rows, (n, score rows).
     """
     b = buffers.layers
-    all_counts(z_tables, n, by_count.shape[1] - 1, b)
-    show_all(z_tables, n, score, buffers.steps)
-    best(z_tables, n, buffers.steps, b)
+    all_counts(paths, n, by_count.shape[1] - 1, b)
+    best(paths, n, score, b)
     for i in range(n + 1):
-        size = min(z_tables.columns[i], by_count.shape[1])
-        best_ends(z_tables, i, b, by_count[i, :size])
+        size = min(paths.columns[i], by_count.shape[1])
+        best_ends(paths, i, b, by_count[i, :size])
 
 
 @jit_entry

@@ -394,3 +394,38 @@ def _moves(arcs: Ints, class_of: Ints) -> list[_Moves]:
         begins = np.flatnonzero(np.diff(target[arc], prepend=-1))
         moves.append(_Moves(amount, source[arc], begins, target[arc[begins]]))
     return moves
+
+
+class Features(NamedTuple):
+    """What arcs show: for each term a number among the features of all terms, or ``none``.
+
+    A feature belongs to the *target* of a step where that tells it, and to its *source* otherwise.
+    """
+
+    of_target: Ints  # by pair after, (pairs, terms)
+    of_source: Ints  # by arc, (arcs, terms)
+
+
+def features_of(features: Ints, target: Ints, pairs: int, first: Ints, adds: Bools) -> Features:
+    """The features of arcs, (terms, arcs), that add something, by whether their targets tell them.
+
+    ``first`` has the first feature of each term among those of all, and their number, which stands
+    for ``none``.
+    """
+    none = int(first[-1])
+    number = np.where(adds, np.arange(none), none)
+    of_target = np.full((pairs, len(features)), none)
+    of_source = np.full((len(target), len(features)), none)
+    for t, feature in enumerate(features):
+        shown = number[feature + first[t]]
+        of_target[target, t] = shown
+        is_told = np.ones(pairs, bool)  # whether all arcs to a pair show the same
+        is_told[target[of_target[target, t] != shown]] = False
+        of_target[~is_told, t] = none
+        of_source[:, t] = np.where(is_told[target], none, shown)
+    return Features(of_target, of_source)
+
+
+def begins_of(keys: Ints, count: int) -> Ints:
+    """Where the rows of 0, ..., count - 1 begin among sorted keys, and the end, (count + 1,)."""
+    return np.searchsorted(keys, np.arange(count + 1))

@@ -12,14 +12,14 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.batches import Batch, DecisionBuffers, Flow, Sentence, Values
-from fsmeu.trellis.best_kernels import all_counts, best, best_ends, show_all, trace
+from fsmeu.trellis.best_kernels import all_counts, best, best_ends, trace
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
+from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.rows import fill
 from fsmeu.trellis.score_kernels import flows
 from fsmeu.trellis.sum_kernels import ending, forward, sentence_of
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
-from fsmeu.trellis.z_tables import ZTables
 
 _HALVINGS = 40  # after which a factor is known to 1e-11 of the greatest
 _SURE = 0.4  # P(y's likeliest count) from which that is tried first for z: it is mostly the best
@@ -30,7 +30,7 @@ class DecisionTables(NamedTuple):
 
     y: YTables  # the tape of y with the model
     uncounted: YTables  # the same, nothing being counted
-    z: ZTables  # the tape of z
+    z: Paths  # the tape of z
     amounts: Amounts  # what terms add
     values: Values  # the values of the length
 
@@ -179,8 +179,7 @@ def first_end(tables: DecisionTables, sentence: Sentence, buffers: DecisionBuffe
         back = buffers.back
         flows(tables.uncounted, tables.amounts, sentence, buffers.uncounted, ask, back, score)
         all_counts(tables.z, n, size, buffers.best)
-        show_all(tables.z, n, score, buffers.steps)
-        best(tables.z, n, buffers.steps, buffers.best)
+        best(tables.z, n, score, buffers.best)
         best_ends(tables.z, n, buffers.best, buffers.reached)
         k = likely_end(values, size, count_probability, buffers.offset, buffers.reached)
     return int(min(k, size - 1))
@@ -247,12 +246,12 @@ def decide(
     ``most`` ends were tried.
     """
     y_tables = tables.y
-    z_tables = tables.z
+    paths = tables.z
     values = tables.values
     n = sentence.n
     f = buffers.f
     score = buffers.score
-    size = z_tables.columns[n]
+    size = paths.columns[n]
     counts = y_tables.columns[n]
     count_probability = buffers.count_probability[:counts]
     prune_below = values.prune_below
@@ -285,10 +284,9 @@ def decide(
         for j in range(size):
             if buffers.is_open[j]:
                 last = max(last, j)
-        all_counts(z_tables, n, last, buffers.best)
-        show_all(z_tables, n, score, buffers.steps)
-        best(z_tables, n, buffers.steps, buffers.best)
-        best_ends(z_tables, n, buffers.best, buffers.reached)
+        all_counts(paths, n, last, buffers.best)
+        best(paths, n, score, buffers.best)
+        best_ends(paths, n, buffers.best, buffers.reached)
         ends[0, k] = buffers.reached[k] + buffers.offset[k]
         if values.one_sign:  # errors of sums that cancel nothing are a part of these
             rounded = values.rounding * abs(ends[0, k]) + buffers.lost[k] + values.underflow
@@ -296,7 +294,7 @@ def decide(
         if ends[0, k] > top or (ends[0, k] == top and k < best_k):
             top = ends[0, k]
             best_k = k
-            trace(z_tables, n, k, buffers.steps, buffers.best, sentence.labels)
+            trace(paths, n, k, score, buffers.best, sentence.labels)
         k = exclude_ends(values, count_probability, buffers, k, top, ends)
         most -= 1
         if most <= 0:

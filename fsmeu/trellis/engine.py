@@ -38,13 +38,13 @@ from fsmeu.trellis.decide_kernels import DecisionTables, decide_batch
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.mean_kernels import mean_batch
 from fsmeu.trellis.nonnegative import is_nothing_without, kinds_of_positions, stays_nonnegative
+from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
 from fsmeu.trellis.score_kernels import score_batch
 from fsmeu.trellis.sum_kernels import JointTables, mass_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, ValueTables, value_coefficients
 from fsmeu.trellis.workspace import Workspace
 from fsmeu.trellis.y_tables import YTables, at_nodes, most_flows, uncounted
-from fsmeu.trellis.z_tables import ZTables
 
 _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 
@@ -63,7 +63,7 @@ class SplitTrellis:
     y: Composed
     z: Composed
     y_tables: YTables  # the tape of y with the model
-    z_tables: ZTables  # the tape of z with what is allowed
+    z_tables: Paths  # the tape of z with what is allowed
     amounts: Amounts  # what terms add
     common: Floats  # what every position adds to each joint count beside that, (counts,)
     weight_at: Ints  # where the weights of each position begin among those of a model, (n + 1,)

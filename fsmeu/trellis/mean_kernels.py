@@ -14,6 +14,7 @@ from fsmeu.trellis.batches import (
     Sentence,
 )
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
+from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.rows import ArcGroup, RowSlice, add, add_group, fill, padded
 from fsmeu.trellis.sum_kernels import (
     JointTables,
@@ -27,28 +28,26 @@ from fsmeu.trellis.sum_kernels import (
 )
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
-from fsmeu.trellis.z_tables import ZTables
 
 
 @jit_helper
 def hypothesis_gains(
-    z_tables: ZTables, amounts: Amounts, i: int, step: Ints, gain: Floats, clears: bool
+    paths: Paths, amounts: Amounts, i: int, step: Ints, gain: Floats, clears: bool
 ) -> None:
     """Adds what a step of z adds beside each feature of y, (counts, features); or clears it.
 
-    ``step`` has the pair after, the source feature set, and what is counted.
+    ``step`` has the pair after, the set of score rows, and what is counted.
     """
-    kind = z_tables.kind[i]
     table = amounts.table[i]
-    for t in range(z_tables.source_rows.shape[1]):
-        for row in (z_tables.source_rows[step[1], t], z_tables.target_rows[kind, step[0], t]):
-            q = amounts.joint[row]
-            if q >= 0:
-                for e in range(amounts.row_begins[table, row], amounts.row_begins[table, row + 1]):
-                    if clears:
-                        gain[q, amounts.feature[e]] = 0.0
-                    else:
-                        gain[q, amounts.feature[e]] += amounts.row_amount[e]
+    for t in range(paths.shown.shape[1]):
+        row = paths.shown[step[1], t]
+        q = amounts.joint[row]
+        if q >= 0:
+            for e in range(amounts.row_begins[table, row], amounts.row_begins[table, row + 1]):
+                if clears:
+                    gain[q, amounts.feature[e]] = 0.0
+                else:
+                    gain[q, amounts.feature[e]] += amounts.row_amount[e]
 
 
 @jit_helper
@@ -118,7 +117,7 @@ def means(tables: JointTables, sentence: Sentence, buffers: MeanBuffers, totals:
     Returns where the counter of z ends.
     """
     y_tables = tables.y
-    z_tables = tables.z
+    paths = tables.z
     amounts = tables.amounts
     f = buffers.f
     gain = buffers.gain
@@ -132,13 +131,13 @@ def means(tables: JointTables, sentence: Sentence, buffers: MeanBuffers, totals:
     for q in range(counts):
         fill(mean[q], 0, classes * padded(y_tables.columns[0]), 0.0)
     for i in range(sentence.n):
-        step = z_tables.step[z_tables.kind[i], state, sentence.labels[i]]
+        step = paths.step[paths.kind[i], state, sentence.labels[i]]
         advance(y_tables, sentence, i, f, 0.0)
-        hypothesis_gains(z_tables, amounts, i, step, gain, False)
+        hypothesis_gains(paths, amounts, i, step, gain, False)
         for q in range(counts):
             fill(after[q], 0, classes * padded(y_tables.columns[i + 1]) + 4, 0.0)
             add_means(y_tables, sentence, i, f, mean[q], after[q], gain[q])
-        hypothesis_gains(z_tables, amounts, i, step, gain, True)
+        hypothesis_gains(paths, amounts, i, step, gain, True)
         state = step[0]
         ended += step[2]
         mean, after = after, mean

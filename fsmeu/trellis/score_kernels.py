@@ -17,6 +17,7 @@ from fsmeu.trellis.batches import (
     Sentence,
 )
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
+from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.rows import RowSlice, add_flow, fill, flow_into, padded
 from fsmeu.trellis.sum_kernels import (
     JointTables,
@@ -30,7 +31,6 @@ from fsmeu.trellis.sum_kernels import (
 )
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
-from fsmeu.trellis.z_tables import ZTables
 
 
 @jit_small
@@ -163,21 +163,21 @@ def score_batch(
 
 
 @jit_helper
-def keep_scores(z_tables: ZTables, i: int, score: Floats, found: FoundScores, count: int) -> int:
+def keep_scores(paths: Paths, i: int, score: Floats, found: FoundScores, count: int) -> int:
     """Appends the scores of position i that are not left out; returns how many there are then.
 
     Args:
-        z_tables: the tape of z, some steps of which must show a score row.
+        paths: the tape of z, some steps of which must show a score row.
         i: the position.
         score: its scores, (score rows * lanes,), which are set to 0 again.
         found: what is filled.
         count: how many scores there are.
     """
     lanes = unsigned(found.value.shape[1])
-    stride = unsigned(len(score) // z_tables.shown_from.shape[1])
-    shown_from = z_tables.shown_from[z_tables.kind[i]]
+    stride = unsigned(len(score) // paths.shown_from.shape[1])
+    shown_from = paths.shown_from[paths.kind[i]]
     for row in range(len(shown_from)):
-        if shown_from[row] >= z_tables.width[i]:
+        if shown_from[row] >= paths.width[i]:
             continue
         first = unsigned(row) * stride
         m = unsigned(0)

@@ -8,7 +8,7 @@ the same order, so the same bits. Loops are written out, because array expressio
 slices take numba seconds to compile. What a row is, ``rows.py`` says.
 """
 
-# Arguments are records of arrays, whose fields numba reads (``y_tables.py``, ``z_tables.py``,
+# Arguments are records of arrays, whose fields numba reads (``y_tables.py``, ``paths.py``,
 # ``tapes.py``, ``batches.py``).
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import NamedTuple
 from fsmeu.arrays import Floats
 from fsmeu.trellis.batches import Batch, ForwardLayers, Sentence
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small
+from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.rows import (
     ArcGroup,
     RowSlice,
@@ -32,14 +33,13 @@ from fsmeu.trellis.rows import (
 )
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
-from fsmeu.trellis.z_tables import ZTables
 
 
 class JointTables(NamedTuple):
     """What expectations of joint counts read."""
 
     y: YTables  # the tape of y with the model
-    z: ZTables  # the tape of z
+    z: Paths  # the tape of z
     amounts: Amounts  # what terms add
 
 

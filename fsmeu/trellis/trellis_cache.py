@@ -28,9 +28,9 @@ from fsmeu.trellis.composed import (
     quotient_of,
 )
 from fsmeu.trellis.engine import SplitTrellis
+from fsmeu.trellis.paths import paths_of
 from fsmeu.trellis.tapes import NonIntegerCountError, Tapes, amounts_of
 from fsmeu.trellis.y_tables import tables_of_y
-from fsmeu.trellis.z_tables import tables_of_z
 
 _BUILDING = RLock()
 
@@ -188,6 +188,6 @@ def _structure(form: Split, layered: Layered, n: int, restriction: _Restriction)
     if cap is not None:
         z = quotient_of(z, scored[:-1])
     y_tables = tables_of_y(y, adds)
-    z_tables = tables_of_z(z, len(alphabet), scored[:-1])
+    z_tables = paths_of(z, len(alphabet), scored[:-1])
     sources = [layer.source for layer in layers]
     return SplitTrellis(tapes, n, y, z, y_tables, z_tables, amounts, common, weight_at, sources)

@@ -25,10 +25,10 @@ from fsmeu.trellis.batches import (
     ScoreBuffers,
     totals_of,
 )
+from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.price_kernels import PriceBuffers
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables, padded
-from fsmeu.trellis.z_tables import COUNTED, ZTables
 
 B = TypeVar("B")
 
@@ -38,7 +38,7 @@ class Workspace:
     """The arrays of a trellis; those that are free are lent again."""
 
     y_tables: YTables
-    z_tables: ZTables
+    z_tables: Paths
     amounts: Amounts
     counts: int  # the number of joint counts
     free: dict[Hashable, list[Any]]
@@ -103,14 +103,14 @@ class Workspace:
         """All counts of n positions, or those on the way to between ``least`` and ``most``."""
         columns = self.z_tables.columns[: n + 1].astype(np.int64)
         high = columns - 1 if most is None else np.minimum(columns - 1, most)
-        of_step = int(self.z_tables.way[:, COUNTED].max(initial=0))
+        of_step = int(self.z_tables.arrivals.counted.max(initial=0))
         needed = least - of_step * np.arange(n, -1, -1)
         return CountRanges(low=np.clip(needed, 0, high), high=high)
 
     def best_layers(self, n: int, ranges: CountRanges) -> BestLayers:
         """Arrays for the best scores of n positions, for the counts that are looked at."""
         sizes = ranges.high - ranges.low + 1
-        widest = np.maximum(sizes, np.append(sizes[:1], sizes[:-1]))  # rows of sets are the last's
+        widest = np.maximum(sizes, np.append(sizes[:1], sizes[:-1]))  # rows of exits are the last's
         cells = int((np.diff(self.z_tables.rows)[: n + 1] * widest).sum())
         guard_size("decode", cells // limits.KEPT_CELLS_PER_STATE)
         shape = (n + 1, int(self.z_tables.width[n]))
@@ -124,20 +124,19 @@ class Workspace:
 
     def path_buffers(self, n: int, ranges: CountRanges) -> PathBuffers:
         """Arrays for best paths of n positions, for the counts that are looked at."""
-        steps = np.empty((n, int(self.z_tables.slots[0])))
-        return PathBuffers(steps, self.best_layers(n, ranges))
+        return PathBuffers(np.empty((n, len(self.amounts.joint))), self.best_layers(n, ranges))
 
     def price_buffers(self, n: int) -> PriceBuffers:
         """Arrays for best paths at prices."""
         tables = self.z_tables
         width = int(tables.width[n])
-        sets = int(np.diff(tables.source_sets).max(initial=0))
+        exits = int(np.diff(tables.exits).max(initial=0))
         return PriceBuffers(
-            steps=np.empty((n, int(tables.slots[0]))),
-            before=np.empty((2, width, 2)),
+            score=np.empty((n, len(self.amounts.joint))),
+            value=np.empty((2, width, 2)),
             counted=np.zeros((2, width, 2), np.int64),
-            set_best=np.empty((sets, 2)),
-            set_counted=np.zeros((sets, 2), np.int64),
+            exit_value=np.empty((exits, 2)),
+            exit_counted=np.zeros((exits, 2), np.int64),
         )
 
     @contextmanager
@@ -197,7 +196,6 @@ class Workspace:
             uncounted=totals_of(f),
             back=self.backward_rows(n),
             score=np.zeros((n, len(self.amounts.joint))),
-            steps=np.zeros((n, int(self.z_tables.slots[0]))),
             best=self.best_layers(n, self.all_counts(n)),
             count_probability=np.zeros(int(padded(self.y_tables.columns[n]))),
             offset=np.zeros(most),

@@ -19,8 +19,7 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints, Places
 from fsmeu.fst.distinct import distinct, distinct_rows, distinct_sets, first_places, row_keys
-from fsmeu.trellis.composed import Composed, classes_of
-from fsmeu.trellis.features import ConcatenatedRows, begins_of, features_of
+from fsmeu.trellis.composed import Composed, begins_of, classes_of, features_of
 from fsmeu.trellis.rows import Rows
 
 _STEEP = 30.0  # x c from which on a deficit would be all of the mass
@@ -120,7 +119,8 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
     operations = []
     none = int(composed.first_feature[-1])
     for arcs in kinds:
-        shown = features_of(arcs, composed.first_feature, width, adds)
+        shown = features_of(arcs[4:-1], arcs[2], width, composed.first_feature, adds)
+        once, feature_set = distinct_rows([np.zeros_like(arcs[0]), *shown.of_source.T])
         sources = _sources(arcs, class_of, count)
         pair_arc.add(sources.pair_arcs)
         target_group.add(sources.target_groups + np.array([0, 0, len(class_arc), 0]))
@@ -130,11 +130,11 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         groups, incoming = _incoming(arcs, class_of)
         class_group.add(groups + np.array([0, 0, len(incoming_arc)]))
         incoming_arc.add(incoming)
-        sets, holders = _arc_sets(arcs, shown.source_feature_set, class_of)
+        sets, holders = _arc_sets(arcs, feature_set, class_of)
         arc_set.add(len(arc) + sets.begins[:-1, None])
         arc.add(sets.arcs)
         holders[:, 1] += arc_set.begins[-2]
-        source_feature.add(_source_features(holders, shown.of_source, none))
+        source_feature.add(_source_features(holders, shown.of_source[once], none))
         target_feature.add(_target_features(shown.of_target, none))
         rows = _representatives(arcs, class_of, holders)
         class_sets.append(begins_of(rows[:, 0], count) + len(class_set))
@@ -211,6 +211,31 @@ def padded(columns: Ints) -> Ints:
     """Rows of counts have a length that four divides, or 1: loops take four numbers at a time."""
     lengths: Ints = np.where(columns == 1, 1, (columns + 3) // 4 * 4)
     return lengths
+
+
+class ConcatenatedRows:
+    """Rows of several kinds, one kind after the other."""
+
+    def __init__(self, columns: int) -> None:
+        self._none = np.zeros((0, columns), np.int64)
+        self.parts: list[Ints] = []
+        self.begins = [0]
+
+    def __len__(self) -> int:
+        return self.begins[-1]
+
+    def add(self, rows: Ints) -> None:
+        """Appends the rows of the next kind."""
+        self.parts.append(rows)
+        self.begins.append(self.begins[-1] + len(rows))
+
+    def rows(self) -> Ints:
+        """All rows, (rows, columns)."""
+        return np.ascontiguousarray(np.concatenate([self._none, *self.parts]), np.int64)
+
+    def places(self) -> Places:
+        """The same, where no number is negative."""
+        return self.rows().astype(np.uint32)
 
 
 class _Sources(NamedTuple):
