@@ -306,8 +306,7 @@ def _by_trellis(queries: Sequence[Query], max_states: int | None) -> Estimate | 
     trellis = swept_trellis(queries[0].loss, queries[0].model, max_states) if zs else None
     if trellis is None:
         return None
-    found = trellis.expectations(arc_weights_many([query.model for query in queries]), zs)
-    return Estimate(found.values, found.sizes, found.masses)
+    return trellis.expectations(arc_weights_many([query.model for query in queries]), zs)
 
 
 def walked(query: Query, max_states: int | None = None, *, weights: bool = True) -> Estimate:

@@ -106,17 +106,12 @@ class PathBuffers(NamedTuple):
 class Values(NamedTuple):
     """The values of a length: value = sum of joint counts q times slope + offset."""
 
-    slope: Floats  # g_q(k, s), (joint counts, cells)
+    slope: Floats  # g_q(k, s), (joint counts, k, s)
     group: Ints  # for each joint count the first with the same slopes, (joint counts,)
-    offset: Floats  # h(k, s), (cells,)
-    greatest: Floats  # bounds on joint counts, signs aside, (joint counts,)
+    offset: Floats  # h(k, s), (k, s)
     cap: Floats  # bounds on the joint count of a hypothesis by its own count, (k,)
-    rounding: float  # a bound on relative errors of sums without signs
-    underflow: float  # what is lost where numbers are too small for doubles
-    prune_below: float  # smaller masses are dropped, as long as that bounds errors well
-    lost: float  # a bound on the sum of the masses that are then dropped
+    prune_below: float  # pairs of a smaller probability are left out
     prunes: bool  # whether one end bounds the others
-    one_sign: bool  # whether nothing that is added up is below 0, or nothing above
 
 
 class DecisionBuffers(NamedTuple):
@@ -130,7 +125,6 @@ class DecisionBuffers(NamedTuple):
     count_probability: Floats  # P(y's counter ends at s)
     offset: Floats  # expected offsets by end of z's counter, (k,)
     reached: Floats  # best scores by end, (k,)
-    lost: Floats  # what dropped masses may have been worth, by end, (k,)
     is_open: Bools  # ends that may still be best, (k,)
 
 
@@ -220,21 +214,6 @@ class AdjointBuffers(NamedTuple):
     count_probability: Floats  # where y's counter ends
 
 
-def have_one_sign(tables: Floats, signs: Bools) -> bool:
-    """Whether nothing that is added up is below 0, or nothing above.
-
-    ``tables`` has slopes of joint counts, and the offset, (joint counts + 1, cells), ``signs``
-    whether some amounts of joint counts are below 0, and above, (2, joint counts).
-    """
-    below = (tables < 0).any(axis=1)
-    above = (tables > 0).any(axis=1)
-    less = np.append(signs[0], False)
-    more = np.append(signs[1], True)
-    sinks = (below & more) | (above & less)
-    rises = (above & more) | (below & less)
-    return not (sinks.any() and rises.any())
-
-
 def first_alike(rows: Floats) -> Ints:
     """For each row the number of the first that equals it, (rows,)."""
     first: dict[bytes, int] = {}
@@ -246,8 +225,7 @@ class BestHypotheses(NamedTuple):
 
     labels: Ints  # label indices, (batch, n)
     best: Ints  # where the counter of each ends, (batch,); -1 where no sequence is allowed
-    values: Floats  # by end k, (batch, k): the best value or a bound not above the best; or -inf
-    errors: Floats  # bounds on their errors, (batch, k)
+    values: Floats  # by end k, (batch, k): the best value, or a bound where it was not tried
     tried: Ints  # how many ends were valued, (batch,)
 
 

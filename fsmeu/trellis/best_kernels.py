@@ -149,10 +149,11 @@ def best(paths: Paths, n: int, score: Floats, b: BestLayers) -> None:
     """
     b.top[0] = 1
     b.value[0] = 0.0
-    b.offset[0, 0] = 0.0
-    b.place[0, 0, 0] = 0
-    b.place[0, 0, 1] = 0
-    b.place[0, 0, 2] = 1
+    for p in range(paths.width[0]):
+        b.offset[0, p] = 0.0
+        b.place[0, p, 0] = 0
+        b.place[0, p, 1] = 0
+        b.place[0, p, 2] = 1
     for i in range(n):
         exits = b.top[0]
         enter_exits(paths, i, score[i], b)

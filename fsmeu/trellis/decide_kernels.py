@@ -1,7 +1,11 @@
-"""Decisions: one value k of z's counter at a time.
+"""Decisions of sentences: one value k of z's counter at a time (the lazy k).
 
-One sweep at k bounds all other ends of the counter (``decoding/split.py``). Kernels as those of
-``sum_kernels.py``: plain Python, or compiled.
+Let the value be  sum of g_q(k, s) T_q + h(k, s)  for joint counts T_q, and let z's counter end at k
+and y's at s. One sweep backward over y with the weights g(k, .), and one for the maximum over z,
+give A_k(j), the best sum over hypotheses that end at j, for every j. It is exact for j = k; other
+ends j are bounded from it, where T >= 0 (``decoding/split.py``), so that few k are tried.
+
+Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from fsmeu.trellis.sum_kernels import ending, forward, sentence_of
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
 
+_CLOSED = 1e-11  # ends whose bounds are above the best value by less than this part are closed
 _HALVINGS = 40  # after which a factor is known to 1e-11 of the greatest
 _SURE = 0.4  # P(y's likeliest count) from which that is tried first for z: it is mostly the best
 
@@ -37,47 +42,36 @@ class DecisionTables(NamedTuple):
 
 @jit_helper
 def bound(
-    reached: float,
-    enough: float,
-    count_probability: Floats,
-    slope: Floats,
-    other: Floats,
-    cap: float,
+    reached: float, enough: float, masses: Floats, slope: Floats, other: Floats, cap: float
 ) -> float:
-    """An upper bound on what an end can have beside its offset (``decoding/split.py``).
+    """An upper bound on what hypotheses with an end j can have beside its offset.
 
     It is the least value of  theta * reached + sum over s of P * cap * max(0, slope - theta *
     other),  a convex function of theta >= 0, by halves. A bound below ``enough`` is as good as any.
 
     Args:
-        reached: at least the best score of this end where scores are those of another end.
+        reached: the best score of this end where scores are those of another end k, at least 0.
         enough: as above.
-        count_probability: P(y's counter ends at s).
-        slope: g(j, s) of this end j.
-        other: g(k, s) of the other.
+        masses: P(y's counter ends at s).
+        slope: g(j, s).
+        other: g(k, s).
         cap: the most that the joint count can be.
     """
-    theta = 0.0
-    for s in range(len(count_probability)):  # the greatest ratio, if that is enough
-        if count_probability[s] > 0.0 and slope[s] > theta * other[s]:
-            theta = slope[s] / other[s] if other[s] > 0.0 else np.inf
-    if theta * reached < enough:
-        return theta * reached
-    low = 0.0
     high = 0.0
+    for s in range(len(masses)):
+        if masses[s] > 0.0 and slope[s] > high * other[s] and other[s] > 0.0:
+            high = slope[s] / other[s]
+    low = 0.0
+    theta = high
     least = np.inf
-    for s in range(len(count_probability)):
-        if count_probability[s] >= 1e-14 and other[s] > 0.0:
-            high = max(high, slope[s] / other[s])
-    for step in range(_HALVINGS):
-        theta = high if step == 1 else 0.5 * (low + high) if step > 1 else low
+    for _ in range(_HALVINGS):
         total = theta * reached
         rise = reached
-        for r in range(len(count_probability)):
-            over = slope[r] - theta * other[r]
+        for s in range(len(masses)):
+            over = slope[s] - theta * other[s]
             if over > 0.0:
-                total += count_probability[r] * cap * over
-                rise -= count_probability[r] * cap * other[r]
+                total += masses[s] * cap * over
+                rise -= masses[s] * cap * other[s]
         least = min(least, total)
         if least < enough or low == high:
             break
@@ -85,217 +79,144 @@ def bound(
             high = theta
         else:
             low = theta
+        theta = 0.5 * (low + high)
     return least
 
 
 @jit_helper
-def first_bounds(
-    values: Values,
-    count_probability: Floats,
-    buffers: DecisionBuffers,
-    error: Floats,
-    dropped: float,
-) -> bool:
-    """Fills offsets and bounds on errors by end, and the share of what was dropped.
-
-    Returns whether that share is the greater one for some end.
-
-    Args:
-        values: the values of the length.
-        count_probability: P(y's counter ends at s).
-        buffers: ``offset`` and ``lost`` are filled.
-        error: bounds on errors, by end.
-        dropped: a bound on the mass that was dropped.
-    """
-    counts = len(count_probability)
-    much = False
-    for k in range(len(error)):
-        offset = 0.0
-        rounded = values.underflow
-        lost = 0.0
-        for s in range(counts):
-            cell = k * counts + s
-            part = values.rounding * count_probability[s]
-            offset += count_probability[s] * values.offset[cell]
-            rounded += part * abs(values.offset[cell])
-            worth = dropped * abs(values.offset[cell])
-            for q in range(values.slope.shape[0]):
-                rounded += part * values.greatest[q] * abs(values.slope[q, cell])
-                worth += dropped * values.greatest[q] * abs(values.slope[q, cell])
-            lost = max(lost, worth)
-        much = much or lost > rounded
-        buffers.offset[k] = offset
-        buffers.lost[k] = lost
-        error[k] = rounded + lost
-    return much
+def sweep(
+    tables: DecisionTables, sentence: Sentence, k: int, last: int, buffers: DecisionBuffers
+) -> None:
+    """Fills ``reached`` with A_k(j) for ends j up to ``last``; for k = -1, all weights being 1."""
+    score = buffers.score
+    values = tables.values
+    for i in range(sentence.n):
+        fill(score[i], 0, score.shape[1], 0.0)
+    if k < 0:
+        buffers.reached[0] = 1.0
+        ask = Flow(values.group, values.group[0], buffers.reached, values.prune_below)
+        flows(
+            tables.uncounted, tables.amounts, sentence, buffers.uncounted, ask, buffers.back, score
+        )
+    else:
+        for q in range(len(values.group)):
+            if values.group[q] == q:
+                ask = Flow(values.group, q, values.slope[q, k], values.prune_below)
+                flows(tables.y, tables.amounts, sentence, buffers.f, ask, buffers.back, score)
+    all_counts(tables.z, sentence.n, last, buffers.best)
+    best(tables.z, sentence.n, score, buffers.best)
+    best_ends(tables.z, sentence.n, buffers.best, buffers.reached)
 
 
 @jit_helper
-def likely_end(
-    values: Values, size: int, count_probability: Floats, offset: Floats, reached: Floats
+def first_end(
+    tables: DecisionTables, sentence: Sentence, masses: Floats, buffers: DecisionBuffers
 ) -> int:
-    """The end that would be best if the joint count did not depend on where y's counter ends.
+    """The end that is tried first: y's likeliest count, or what seems best without counts.
 
-    Args:
-        values: the values of the length.
-        size: how many ends there are.
-        count_probability: P(y's counter ends at s).
-        offset: expected offsets by end.
-        reached: the greatest expected joint count of each end.
+    The latter would be best if the joint count did not depend on where y's counter ends.
     """
-    counts = len(count_probability)
+    values = tables.values
+    size = tables.z.columns[sentence.n]
+    end = 0
+    mass = 0.0
+    for s in range(len(masses)):
+        if masses[s] > masses[end]:
+            end = s
+        mass += masses[s]
+    if not values.prunes or masses[end] >= _SURE * mass:
+        return int(min(end, size - 1))
+    sweep(tables, sentence, -1, size, buffers)
     end = 0
     most = -np.inf
     for k in range(size):
         slope = 0.0
-        for s in range(counts):
-            slope += count_probability[s] * values.slope[0, k * counts + s]
-        if reached[k] > -np.inf and slope * reached[k] + offset[k] > most:
+        for s in range(len(masses)):
+            slope += masses[s] * values.slope[0, k, s]
+        if buffers.reached[k] > -np.inf and slope * buffers.reached[k] + buffers.offset[k] > most:
             end = k
-            most = slope * reached[k] + offset[k]
+            most = slope * buffers.reached[k] + buffers.offset[k]
     return end
 
 
 @jit_helper
-def first_end(tables: DecisionTables, sentence: Sentence, buffers: DecisionBuffers) -> int:
-    """The end that is tried first: y's likeliest count, or what seems best without counts."""
-    values = tables.values
-    n = sentence.n
-    counts = tables.y.columns[n]
-    size = tables.z.columns[n]
-    count_probability = buffers.count_probability[:counts]
-    k = 0
-    mass = 0.0
-    for s in range(counts):
-        if count_probability[s] > count_probability[k]:
-            k = s
-        mass += count_probability[s]
-    if values.prunes and count_probability[k] < _SURE * mass:
-        score = buffers.score
-        for i in range(n):
-            fill(score[i], 0, score.shape[1], 0.0)
-        buffers.reached[0] = 1.0
-        ask = Flow(values.group, values.group[0], buffers.reached, values.prune_below)
-        back = buffers.back
-        flows(tables.uncounted, tables.amounts, sentence, buffers.uncounted, ask, back, score)
-        all_counts(tables.z, n, size, buffers.best)
-        best(tables.z, n, score, buffers.best)
-        best_ends(tables.z, n, buffers.best, buffers.reached)
-        k = likely_end(values, size, count_probability, buffers.offset, buffers.reached)
-    return int(min(k, size - 1))
-
-
-@jit_helper
-def exclude_ends(
-    values: Values,
-    count_probability: Floats,
-    buffers: DecisionBuffers,
-    k: int,
-    top: float,
-    ends: Floats,
+def next_end(
+    values: Values, masses: Floats, buffers: DecisionBuffers, k: int, top: float, upper: Floats
 ) -> int:
-    """Closes ends that cannot be best, given the scores at k; returns the one to be tried next.
+    """Closes ends that cannot be best, given A_k; returns the one to be tried next, or -1.
 
     Args:
         values: the values of the length.
-        count_probability: P(y's counter ends at s).
-        buffers: ``reached`` has the best scores by end; ``is_open`` is changed.
+        masses: P(y's counter ends at s).
+        buffers: ``reached`` has A_k; ``is_open`` is changed.
         k: the end that was tried.
         top: the best value so far.
-        ends: upper bounds, and bounds on errors, by end, (2 or more, k).
+        upper: upper bounds by end.
     """
-    counts = len(count_probability)
     following = -1
-    for j in range(ends.shape[1]):
+    enough = top + _CLOSED * abs(top)
+    for j in range(len(upper)):
         if not buffers.is_open[j]:
             continue
         if buffers.reached[j] == -np.inf:  # no hypothesis ends there
             buffers.is_open[j] = False
-            ends[0, j] = -np.inf
+            upper[j] = -np.inf
             continue
         if values.prunes:
-            base = buffers.offset[j] + ends[1, j]
-            at_most = base + bound(
-                max(buffers.reached[j], 0.0) + ends[1, k],
-                top - base,
-                count_probability,
-                values.slope[0, j * counts : (j + 1) * counts],
-                values.slope[0, k * counts : (k + 1) * counts],
-                values.cap[j],
-            )
-            ends[0, j] = min(ends[0, j], at_most)
-            if ends[0, j] < top:
+            reached = max(buffers.reached[j], 0.0)
+            most = enough - buffers.offset[j]
+            slopes = values.slope[0]
+            at_most = bound(reached, most, masses, slopes[j], slopes[k], values.cap[j])
+            upper[j] = min(upper[j], buffers.offset[j] + at_most)
+            if upper[j] <= enough:
                 buffers.is_open[j] = False
                 continue
-        if following < 0 or ends[0, j] > ends[0, following]:
+        if following < 0 or upper[j] > upper[following]:
             following = j
     return following
 
 
 @jit_inline
 def decide(
-    tables: DecisionTables,
-    sentence: Sentence,
-    most: int,
-    ends: Floats,
-    buffers: DecisionBuffers,
+    tables: DecisionTables, sentence: Sentence, most: int, ends: Floats, buffers: DecisionBuffers
 ) -> int:
-    """Fills the labels, and ``ends`` (3, k): value, error, tried of each end k; returns the best.
+    """Fills the labels, and ``ends`` (2, k): value, whether tried, of each end; returns the best.
 
-    The value of an end that was not tried is an upper bound, which is not above the best unless
-    ``most`` ends were tried.
+    The value of an end that was not tried is an upper bound, which is not above the best, up to
+    ``_CLOSED``, unless ``most`` ends were tried.
     """
-    y_tables = tables.y
-    paths = tables.z
     values = tables.values
     n = sentence.n
-    f = buffers.f
-    score = buffers.score
-    size = paths.columns[n]
-    counts = y_tables.columns[n]
-    count_probability = buffers.count_probability[:counts]
-    prune_below = values.prune_below
-    forward(y_tables, sentence, f, prune_below)
-    fill(count_probability, 0, counts, 0.0)
-    ending(y_tables, sentence, f, count_probability)
-    if first_bounds(values, count_probability, buffers, ends[1], values.lost):
-        prune_below = 0.0
-        forward(y_tables, sentence, f, prune_below)
-        fill(count_probability, 0, counts, 0.0)
-        ending(y_tables, sentence, f, count_probability)
-        first_bounds(values, count_probability, buffers, ends[1], 0.0)
+    size = tables.z.columns[n]
+    masses = buffers.count_probability[: tables.y.columns[n]]
+    forward(tables.y, sentence, buffers.f, values.prune_below)
+    fill(masses, 0, len(masses), 0.0)
+    ending(tables.y, sentence, buffers.f, masses)
     for k in range(size):
-        ends[0, k] = np.inf
-        ends[2, k] = 0.0
+        offset = 0.0
+        for s in range(len(masses)):
+            offset += masses[s] * values.offset[k, s]
+        buffers.offset[k] = offset
         buffers.is_open[k] = True
-    k = first_end(tables, sentence, buffers)
+        ends[0, k] = np.inf
+        ends[1, k] = 0.0
+    k = first_end(tables, sentence, masses, buffers)
     top = -np.inf
     best_k = -1
     while k >= 0:
         buffers.is_open[k] = False
-        ends[2, k] = 1.0
-        for i in range(n):
-            fill(score[i], 0, score.shape[1], 0.0)
-        for q in range(values.slope.shape[0]):
-            if values.group[q] == q:
-                ask = Flow(values.group, q, values.slope[q, k * counts :], prune_below)
-                flows(y_tables, tables.amounts, sentence, f, ask, buffers.back, score)
         last = k
         for j in range(size):
             if buffers.is_open[j]:
                 last = max(last, j)
-        all_counts(paths, n, last, buffers.best)
-        best(paths, n, score, buffers.best)
-        best_ends(paths, n, buffers.best, buffers.reached)
+        sweep(tables, sentence, k, last, buffers)
         ends[0, k] = buffers.reached[k] + buffers.offset[k]
-        if values.one_sign:  # errors of sums that cancel nothing are a part of these
-            rounded = values.rounding * abs(ends[0, k]) + buffers.lost[k] + values.underflow
-            ends[1, k] = min(ends[1, k], rounded)
+        ends[1, k] = 1.0
         if ends[0, k] > top or (ends[0, k] == top and k < best_k):
             top = ends[0, k]
             best_k = k
-            trace(paths, n, k, score, buffers.best, sentence.labels)
-        k = exclude_ends(values, count_probability, buffers, k, top, ends)
+            trace(tables.z, n, k, buffers.score, buffers.best, sentence.labels)
+        k = next_end(values, masses, buffers, k, top, ends[0])
         most -= 1
         if most <= 0:
             k = -1
@@ -311,7 +232,7 @@ def decide_batch(
     best_of: Ints,
     buffers: DecisionBuffers,
 ) -> None:
-    """Fills labels, ``ends`` (batch, 3, k) and the best ends of all sentences, see ``decide``."""
+    """Fills labels, ``ends`` (batch, 2, k) and the best ends of all sentences, see ``decide``."""
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
         best_of[s] = decide(tables, sentence, most, ends[s], buffers)

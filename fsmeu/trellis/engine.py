@@ -30,19 +30,18 @@ from fsmeu.trellis.batches import (
     Scores,
     Values,
     first_alike,
-    have_one_sign,
 )
 from fsmeu.trellis.best_kernels import best_batch, most_by_count
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.decide_kernels import DecisionTables, decide_batch
+from fsmeu.trellis.estimate import Estimate
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.mean_kernels import mean_batch
-from fsmeu.trellis.nonnegative import is_nothing_without, kinds_of_positions, stays_nonnegative
 from fsmeu.trellis.paths import Paths
-from fsmeu.trellis.roundings import DIGITS, LEAST, BoundedValues, relative_error
+from fsmeu.trellis.price_kernels import best_at_prices, set_priced_steps
 from fsmeu.trellis.score_kernels import score_batch
 from fsmeu.trellis.sum_kernels import JointTables, mass_batch
-from fsmeu.trellis.tapes import Amounts, Tapes, ValueTables, value_coefficients
+from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
 from fsmeu.trellis.workspace import Workspace
 from fsmeu.trellis.y_tables import YTables, at_nodes, most_flows, uncounted
 
@@ -51,7 +50,10 @@ _ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 MOST_ENDS = 1 << 31  # more ends than any counter has
 
 _BOUND_SUMS = 400  # those of a bound, by end and count of y, for each end tried
-_PRUNE_BELOW = 1e-20  # smaller masses are dropped, as long as bounds on errors hardly feel it
+_PRUNE_BELOW = 1e-16  # pairs of y of a smaller probability are left out when deciding
+_ONLY_NONE = 800.0  # a node at which all that counts something has no mass
+_NOTHING = 1e-10  # an expected joint count up to which it is 0
+_FEW = 24  # the length at which the value is looked at for what its range tells of joint counts
 
 
 @dataclass(eq=False)
@@ -99,7 +101,7 @@ class SplitTrellis:
 
     def check_values(self, where: str, n: int) -> None:
         """Refuses values of a length that no double holds, by an InputError."""
-        if not np.isfinite(self._value_tables(n).coefficients).all():
+        if not np.isfinite(self._value_tables(n)).all():
             must = "expected gains overflow doubles"
             raise InputError(where, must)
 
@@ -123,10 +125,11 @@ class SplitTrellis:
         batch = self._batch(models)
         self.guard("decode", n)
         values = self._values(n, sign)
-        values = values._replace(rounding=values.rounding + relative_error(models.roundings))
+        if models.is_stochastic:  # what follows a pair has the mass 1
+            values = values._replace(prune_below=_PRUNE_BELOW)
         size = int(self.z_tables.columns[n])
         count = len(models.arcs)
-        ends = np.zeros((count, 3, size))
+        ends = np.zeros((count, 2, size))
         best = np.zeros(count, np.int64)
         tries = 2 if values.prunes else size
         work = tries * self.work(n, 2 * max(1, self.counts)) + self._best_work(n)
@@ -134,8 +137,8 @@ class SplitTrellis:
         run = kernel(decide_batch, count * work)
         with self.workspace.borrowed("decision", n, self.workspace.decision_buffers) as buffers:
             run(tables, batch, most, ends, best, buffers)
-        tried = ends[:, 2].sum(axis=1).astype(int)
-        return BestHypotheses(batch.labels, best, ends[:, 0], ends[:, 1], tried)
+        tried = ends[:, 1].sum(axis=1).astype(int)
+        return BestHypotheses(batch.labels, best, ends[:, 0], tried)
 
     @cached_property
     def _uncounted(self) -> YTables:
@@ -182,45 +185,42 @@ class SplitTrellis:
         free = self._memo.setdefault("free arrays", {})
         return Workspace(self.y_tables, self.z_tables, self.amounts, self.counts, free)
 
-    def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> BoundedValues:
+    def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> Estimate:
         """The expected value of each hypothesis under its model."""
-        n = models.n
-        sums, ended, _, _ = self.sums(models, zs)
-        tables = self._value_tables(n)
-        batch = len(sums)
-        coefficients = tables.coefficients[ended]  # (batch, 1 + joint counts, s)
-        values = (sums * coefficients).reshape(batch, -1).sum(axis=1)
-        terms = np.abs(sums)
-        terms += tables.lost * sums[:, :1]
-        sizes = (terms * np.abs(coefficients)).reshape(batch, -1).sum(axis=1)
-        roundings = int(self.roundings[n]) + models.roundings + sums[0].size
-        far = np.flatnonzero(relative_error(roundings) * sizes > DIGITS * np.abs(values))
-        if len(far) and tables.lost.any():  # what these hypotheses lose themselves, not any at most
-            arcs, start, final = (rows[far] for rows in (models.arcs, models.start, models.final))
-            some = models._replace(arcs=arcs, start=start, final=final)
-            terms = self.sums(some, [zs[row] for row in far.tolist()], absolute=True).totals
-            sizes[far] = (terms * np.abs(coefficients[far])).reshape(len(far), -1).sum(axis=1)
-        return BoundedValues(values, sums[:, 0].sum(axis=1), sizes, roundings)
+        found = self.sums(models, zs)
+        coefficients = self._value_tables(models.n)[found.ended]  # (batch, 1 + joint counts, s)
+        values = (found.totals * coefficients).sum(axis=(1, 2))
+        masses = found.totals[:, 0].sum(axis=1)
+        takes = np.append(False, self.amounts.signs(self.counts)[0])
+        most = np.append(0.0, self.greatest[:, models.n])[:, None] * found.totals[:, :1]
+        sizes = np.where(takes[:, None], most, 0.0) + np.abs(found.totals)
+        estimate = Estimate(values, (sizes * np.abs(coefficients)).sum(axis=(1, 2)), masses)
+        if takes.any() and estimate.cancels().any():  # what these hypotheses take away themselves
+            sizes = self.sums(models, zs, absolute=True).totals
+            own = (sizes * np.abs(coefficients)).sum(axis=(1, 2))
+            estimate = estimate._replace(sizes=own)
+        return estimate
 
-    def _value_tables(self, n: int) -> ValueTables:
-        """The value of sequences of length n by counts."""
+    def _value_tables(self, n: int) -> Floats:
+        """The value of sequences of length n by where counters end, (k, 1 + joint counts, s).
+
+        It is the offset, plus each joint count times its slope.
+        """
         if ("tables", n) not in self._memo:
             z, y = self.counts_met(n)  # other counts have the value 0
             hyp = np.arange(len(z))[:, None]
             ref = np.arange(len(y))[None, :]
             slopes, offset = value_coefficients(self.tapes.form, n, hyp, ref, z[:, None] & y)
             offset = sum((n * x * s for x, s in zip(self.common, slopes, strict=True) if x), offset)
-            lost = np.where(self.amounts.signs(self.counts)[0], self.greatest[:, n], 0.0)
-            coefficients = np.stack([offset, *slopes], axis=1)
-            self._memo["tables", n] = ValueTables(coefficients, np.append(0.0, lost)[:, None])
-        tables: ValueTables = self._memo["tables", n]
+            self._memo["tables", n] = np.stack([offset, *slopes], axis=1)
+        tables: Floats = self._memo["tables", n]
         return tables
 
     def gradients(
         self, models: ArcWeights, zs: Sequence[Ints]
     ) -> tuple[Floats, list[list[Floats]]]:
         """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
-        coefficients = self._value_tables(models.n).coefficients
+        coefficients = self._value_tables(models.n)
         return self.adjoints(models, zs, coefficients[self.hypothesis_counts(zs)])
 
     def adjoints(
@@ -397,15 +397,6 @@ class SplitTrellis:
         return int(self.z_tables.width[: n + 1] @ self.z_tables.columns[: n + 1])
 
     @cached_property
-    def _lost(self) -> Floats:
-        """Bounds on the mass that is not moved on, by the length, (n + 1,)."""
-        tables = self.y_tables
-        begins = tables.pair_arcs, tables.source_features, tables.target_features
-        entries = np.diff(begins).sum(axis=0)
-        lost: Floats = _PRUNE_BELOW * np.append(0.0, np.cumsum(entries[tables.kind]))
-        return lost
-
-    @cached_property
     def greatest(self) -> Floats:
         """Bounds on joint counts, signs aside, (joint counts, n + 1)."""
         sizes = np.diff(self.z.first_feature).tolist()
@@ -415,7 +406,12 @@ class SplitTrellis:
     def roundings(self) -> Ints:
         """Bounds on the roundings behind each number by the length, (n + 1,)."""
         steps = self.y_tables.operations[self.y_tables.kind] + len(self.tapes.terms) + 1
-        ends = self.amounts.longest + self.y_tables.columns + self.y_tables.width + 16
+        ends = (
+            int(np.diff(self.amounts.row_begins).max(initial=0))
+            + self.y_tables.columns
+            + self.y_tables.width
+            + 16
+        )
         bounds: Ints = np.append(0, np.cumsum(steps)) + ends
         return bounds
 
@@ -427,9 +423,9 @@ class SplitTrellis:
 
         def by_length(longest: int) -> Floats:
             most = int(self.z_tables.columns[longest]) - 1
-            return np.maximum(self._most_joint(longest, most), 0.0)
+            return self._most_joint(longest, most)
 
-        return self._up_to("caps", n, by_length)
+        return np.maximum(self._up_to("caps", n, by_length), 0.0)
 
     def allows_none(self, n: int) -> bool:
         """Whether a hypothesis of a length that counts nothing is allowed."""
@@ -439,15 +435,44 @@ class SplitTrellis:
         return bool(self._memo[key])
 
     def needs_item(self, tape: str, n: int) -> bool:
-        """Whether the joint count is proven to be at most 0 where "z", or "y", counts nothing."""
+        """Whether the joint count is 0 for all pairs of sequences where "z", or "y", counts none.
+
+        Its expectation under weights drawn at random is, for any hypothesis, a polynomial in these
+        weights: it is 0 only where all counts are.
+        """
         if self.counts != 1 or self.common.any() or n == 0:
             return n == 0
-        kinds = kinds_of_positions(self.z, self.y, self.amounts, n)
-        key = ("nothing without", tape, kinds)
+        key = ("greatest without items", n)
         if key not in self._memo:
-            silent = self.z if tape == "z" else self.y
-            self._memo[key] = is_nothing_without(silent, self.z, self.y, self.amounts, kinds)
-        return bool(self._memo[key])
+            self._memo[key] = self._greatest_without_items(n)
+        return bool(self._memo[key]["zy".index(tape)] <= _NOTHING)
+
+    def _greatest_without_items(self, n: int) -> Floats:
+        """The greatest |E[T; nothing is counted]| of a hypothesis, by the tape that counts nothing.
+
+        Weights of the model are drawn at random; -inf where the tape always counts.
+        """
+        drawn = np.random.default_rng(0).uniform(0.5, 1.5, int(self.weight_at[n]))
+        for begin, source in zip(self.weight_at.tolist(), self.sources[:n], strict=False):
+            part = drawn[begin : begin + len(source)]
+            part /= np.bincount(source, part)[source]
+        starts = int(self.y_tables.width[0])
+        states = 1 + int(self.y_tables.state.max())
+        model = ArcWeights(n, drawn[None], np.full((1, starts), 1.0 / starts), np.ones((1, states)))
+        lanes = self.with_lanes(np.array([0.0, _ONLY_NONE]))
+        scores, _ = lanes.scores(model, np.ones((1, 1, 2)))
+        greatest = np.full(2, -np.inf)
+        none = self.workspace.all_counts(n, 0)
+        lines = np.zeros((2, 3))
+        for sign in (1.0, -1.0):
+            found = self.best(scores, np.array([[sign, 0.0]]), n, counts=none)
+            greatest[0] = max(greatest[0], found.by_count[0, 0])
+            with self.workspace.borrowed("prices", n, self.workspace.price_buffers) as buffers:
+                fill = kernel(set_priced_steps, self._best_work(n))
+                fill(self.z_tables, n, scores, np.array([0.0, sign]), buffers)
+                kernel(best_at_prices, self._best_work(n))(self.z_tables, n, buffers, lines)
+            greatest[1] = max(greatest[1], lines[0, 1])
+        return greatest
 
     def _most_joint(self, n: int, most: int) -> Floats:
         """Bounds on joint counts by length up to n and own count up to ``most``; -inf: none has it.
@@ -463,29 +488,40 @@ class SplitTrellis:
 
     @cached_property
     def is_nonnegative(self) -> bool:
-        """Whether the joint count is proven to be at least 0 for all pairs of sequences."""
-        if self.common.any():
+        """Whether the joint count T is at least 0 for all pairs of sequences.
+
+        As it is where no amount is negative. Else the value, which is g T + h, must tell: where the
+        declared range begins at h, or ends there, T has the sign of g or the other; where g is 0, a
+        tape that counts nothing must show nothing. The value is looked at for few labels.
+        """
+        if self.counts != 1 or self.common.any():
             return False
-        if self.counts != 1 or not (self.amounts.amount < 0).any():
-            return self.counts == 1
-        return stays_nonnegative(self.z, self.y, self.amounts)
+        if not (self.amounts.amount < 0).any():
+            return True
+        n = min(self.n, _FEW)
+        z, y = self.counts_met(n)
+        offset, slope = self._value_tables(n).swapaxes(0, 1)
+        low, high = self.tapes.form.bound.at(n).range
+        told = ((slope > 0) & (offset <= low)) | ((slope < 0) & (offset >= high))
+        told[0] |= self.needs_item("z", self.n)
+        told[:, 0] |= self.needs_item("y", self.n)
+        return bool(told[z[:, None] & y].all())
 
     def _values(self, n: int, sign: float) -> Values:
         """The values of a length."""
         key = ("values", n, sign)
         if key not in self._memo:
-            coefficients = self._value_tables(n).coefficients
-            tables = sign * np.roll(coefficients.swapaxes(0, 1), -1, axis=0)
-            bounded = self.counts == 1 < tables.shape[1]
-            tables = tables.reshape(len(tables), -1)
-            prunes = bool(bounded and (tables[0] >= 0).all() and self.is_nonnegative)
-            roundings = int(self.roundings[n])
+            tables = sign * self._value_tables(n).swapaxes(0, 1)
+            slope = np.ascontiguousarray(tables[1:])
+            bounded = len(slope) == 1 and slope.shape[1] > 1
+            prunes = bool(bounded and (slope >= 0).all() and self.is_nonnegative)
             self._memo[key] = Values(
-                np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
-                np.ascontiguousarray(tables[-1]), np.ascontiguousarray(self.greatest[:, n]),
-                self.caps(n)[n] if prunes else np.zeros(1), relative_error(1) * roundings,
-                LEAST * roundings, _PRUNE_BELOW, float(self._lost[n]), prunes,
-                have_one_sign(tables, self.amounts.signs(self.counts)),
-            )  # fmt: skip
+                slope=slope,
+                group=first_alike(slope),
+                offset=np.ascontiguousarray(tables[0]),
+                cap=self.caps(n)[n] if prunes else np.zeros(1),
+                prune_below=0.0,
+                prunes=prunes,
+            )
         values: Values = self._memo[key]
         return values

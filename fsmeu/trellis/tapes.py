@@ -207,18 +207,6 @@ class Tapes:
         self.y = Tape(form.y, n, [term.y for term in self.terms], ages)
 
 
-class ValueTables(NamedTuple):
-    """The value of sequences of one length as a sum over counts of y, for each end of z's counter.
-
-    The value is that of the offset, and of each joint count times its slope.
-    """
-
-    coefficients: Floats  # the offset and the slopes, (k, 1 + joint counts, s)
-    lost: (
-        Floats  # the most that is lost of what they belong to by cancelling, (1 + joint counts, 1)
-    )
-
-
 def value_coefficients(
     form: Split, n: int, hyp: Any, ref: Any, possible: Bools
 ) -> tuple[list[Floats], Floats]:
@@ -372,7 +360,7 @@ class Amounts(NamedTuple):
         """
         by_term, by_count = (np.zeros((size, len(self.begins))) for size in (len(terms), counts))
         owner = np.repeat(np.arange(len(terms)), sizes)
-        np.maximum.at(by_term, owner, self.greatest_of_rows(absolute=True).T[:-1])
+        np.maximum.at(by_term, owner, self.without_signs().greatest_of_rows().T[:-1])
         np.add.at(by_count, np.array([term.count for term in terms], np.int64), by_term)
         added = by_count.take(self.table, axis=1)  # in the order of C, as compiled loops expect
         return np.concatenate([np.zeros((counts, 1)), np.cumsum(added, axis=1)], axis=1)
@@ -381,12 +369,11 @@ class Amounts(NamedTuple):
         """The sizes of the amounts."""
         return self._replace(amount=np.abs(self.amount), row_amount=np.abs(self.row_amount))
 
-    def greatest_of_rows(self, absolute: bool = False) -> Floats:
+    def greatest_of_rows(self) -> Floats:
         """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
         greatest = np.zeros(len(self.begins) * len(self.joint))
-        amounts = self.row_amount
         owner = np.repeat(np.arange(len(greatest)), np.diff(self.row_begins, axis=1).ravel())
-        np.maximum.at(greatest, owner, np.abs(amounts) if absolute else amounts)
+        np.maximum.at(greatest, owner, self.row_amount)
         return greatest.reshape(len(self.begins), -1)
 
     def signs(self, counts: int) -> Bools:
@@ -405,11 +392,6 @@ class Amounts(NamedTuple):
         below[owner[self.row_amount < 0]] = True
         above[owner[self.row_amount > 0]] = True
         return not (below & above).any()
-
-    @property
-    def longest(self) -> int:
-        """The greatest number of amounts of a score row."""
-        return int(np.diff(self.row_begins, axis=1).max(initial=0))
 
 
 def amounts_of(

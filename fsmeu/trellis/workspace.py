@@ -200,7 +200,6 @@ class Workspace:
             count_probability=np.zeros(int(padded(self.y_tables.columns[n]))),
             offset=np.zeros(most),
             reached=np.zeros(most),
-            lost=np.zeros(most),
             is_open=np.zeros(most, bool),
         )
 
