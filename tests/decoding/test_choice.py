@@ -88,10 +88,10 @@ def test_keep_is_never_proven():
 
 def test_a_limit_that_prevents_a_proof_is_named(lowered):
     """With what a caller of ``decode`` can do about it."""
-    p = np.random.default_rng(0).beta(2, 5, 60)
-    lowered(MOST_STATES=1500)
-    why = fsmeu.decode("g_mean", p, budget=50).why
-    assert "ranking was too large (a machine may have at most 1,500 states" in why
+    chain = Markov([0.7, 0.3], [[0.8, 0.2], [0.4, 0.6]], 40)
+    lowered(MOST_STATES=300)
+    why = fsmeu.decode("mcc", chain, budget=50).why
+    assert "counting was too large (a machine may have at most 300 states" in why
     assert "FSMEU_MAX_STATES" in why
 
 
