@@ -91,9 +91,6 @@ STEPS_AHEAD = 1 << 20  # steps of a trellis that are computed at once
 SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
 MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
 BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call holds: 32 MB
-MOST_SIGNED_PAIRS = 1 << 18  # pairs of states, or of steps, whose amounts may be shown positive
-FEW_SIGNED_STEPS = 64  # pairs of steps to a pair of states that are listed; else the least count
-MOST_APART = 1 << 12  # pairs of states with more, which are looked at one by one
 KEPT_SHARES = 1 << 27  # shares of all positions and nodes of a chain: 1 GB
 
 # -- long sequences, documents and corpora ---------------------------------------------------------
@@ -141,9 +138,6 @@ CHEAP_STATES = 2_000_000  # states that may be visited to value a decision once 
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 RANKED_CELLS = 4_000_000  # values of candidates that are computed at once: 32 MB
-LISTED_ARCS = 1 << 20  # arcs of a model of which it is asked whether they leave one reference
-MEASURED_CHANGES = 16  # changes of one label whose values tell what one costs
-CORPUS_CHANGES = 8  # changes of a label, about, that are valued where a gap is measured by them
 ZERO_ONE_STATES = 20_000  # states walked to see whether only equality counts: such losses have few
 ZERO_ONE_TRIAL = 3  # the length walked first: most losses show another value there already
 LARGEST_BLOCK = 1024  # sequences that are valued between two looks at the clock

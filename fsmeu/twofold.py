@@ -1,4 +1,4 @@
-"""Numbers as sums of two doubles, for sums, differences and logarithms that keep all digits."""
+"""Numbers as sums of two doubles, for sums and products that keep all digits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ import numpy as np
 from fsmeu.arrays import Floats
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one operation
-_LOG_2 = float.fromhex("0x1.62e42feep-1")  # in 33 digits: its product with an exponent is exact
-_LOG_2_REST = float.fromhex("0x1.a39ef35793c76p-33")
-_SUMMED_CELLS = 1 << 18  # numbers that are summed at once, so that halves of them take a few MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,60 +37,6 @@ class Twofold:
     def __sub__(self, other: Twofold) -> Twofold:
         """The differences, element by element."""
         return self + Twofold(-other.high, -other.low)
-
-    def plus(self, numbers: Floats | float) -> Twofold:
-        """The sums with doubles, element by element; finite numbers with -inf are -inf."""
-        with np.errstate(invalid="ignore"):
-            high, low = two_sum(self.high, np.asarray(numbers))
-            high, low = two_sum(high, np.where(np.isfinite(high), low + self.low, 0.0))
-        return Twofold(high, np.where(np.isfinite(high), low, 0.0))
-
-    def exp(self) -> Floats:
-        """exp of the numbers, (...), within 4 units of rounding where it is an ordinary double."""
-        with np.errstate(over="ignore", under="ignore"):
-            power: Floats = np.exp(self.high)
-        return power * (1.0 + np.where(power > 0, self.low, 0.0))
-
-
-def twofold(numbers: Floats) -> Twofold:
-    """Doubles as they are."""
-    return Twofold(numbers, np.zeros_like(numbers))
-
-
-def twofold_log(numbers: Floats) -> Twofold:
-    """The natural logarithm of doubles, within one unit of rounding of 1; -inf at 0."""
-    fraction, exponent = np.frexp(numbers)
-    small = fraction < 0.7
-    fraction = np.where(small, 2 * fraction, fraction)
-    power = np.where(small, exponent - 1, exponent)
-    with np.errstate(divide="ignore"):
-        logs = twofold(np.log(fraction))
-    return logs.plus(power * _LOG_2_REST).plus(power * _LOG_2)
-
-
-def row_sums(array: Floats) -> Twofold:
-    """The sums over the last axis, which is kept, (..., 1)."""
-    rows = array.reshape(-1, array.shape[-1])
-    sums = np.zeros((2, len(rows), 1))
-    size = max(1, _SUMMED_CELLS // max(1, rows.shape[1]))
-    for begin in range(0, len(rows), size):
-        part = twofold(rows[begin : begin + size])
-        while (width := part.high.shape[1]) > 1:
-            half = width // 2
-            total = part[:, :half] + part[:, half : 2 * half]
-            if width % 2:
-                total = total + Twofold(*(_last_alone(x, half) for x in (part.high, part.low)))
-            part = total
-        if rows.shape[1]:
-            sums[:, begin : begin + size] = part.high, part.low
-    return Twofold(*sums.reshape(2, *array.shape[:-1], 1))
-
-
-def _last_alone(columns: Floats, width: int) -> Floats:
-    """The last column as the first of ``width``, the others 0."""
-    result = np.zeros((len(columns), width))
-    result[:, 0] = columns[:, -1]
-    return result
 
 
 def two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:

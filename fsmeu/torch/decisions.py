@@ -12,8 +12,8 @@ from fsmeu.arrays import Floats
 from fsmeu.decoding.decode import decode_many
 from fsmeu.errors import InputError, LossFileError, check_bool
 from fsmeu.fst.constraint import ConstraintLike
-from fsmeu.losses.algebra.value import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.algebra.value import ratio_of_totals
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
 from fsmeu.models import Independent, Model, from_potentials
 from fsmeu.torch import inputs
