@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fsmeu
+from fsmeu.arrays import Ints
 from fsmeu.drawing.draw import Drawing
 from fsmeu.drawing.plots import COLOURS, legend, plot_levels, save_plot
 from fsmeu.trellis.rules import one_sided_rule, wide_rule
+from fsmeu.trellis.trellis_cache import split_trellis_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +69,61 @@ def plot_rules(terms: Axes, nodes: Axes, remainders: Axes) -> None:
     legend(remainders, loc="upper center", ncols=2)
 
 
+def plot_paths(axes: Axes) -> None:
+    """Draws position 4 of the hypothesis's tape of chunk F1: pairs, exits, pairs."""
+    loss = fsmeu.load("chunk_fscore", labels=["O", "B-X", "I-X"])
+    model = fsmeu.models.from_potentials(np.zeros((6, 3)), np.zeros((3, 3)), labels=loss.labels)
+    paths = split_trellis_of(loss, model).z_tables
+    i = 3
+    kind = int(paths.kind[i])
+    before, after = (int(paths.width[j]) for j in (i, i + 1))
+    exits = range(int(paths.exits[kind]), int(paths.exits[kind + 1]))
+    height = max(before, after) - 1.0
+    places = {h: (1.0, height * (k + 0.2) / len(exits)) for k, h in enumerate(exits)}
+
+    def join(start: tuple[float, float], end: tuple[float, float], counted: bool) -> None:
+        style = {"color": COLOURS[1 if counted else 6], "linewidth": 1.8 if counted else 0.9}
+        ends = {"shrinkA": 12, "shrinkB": 12}
+        axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", **ends, **style})
+
+    for h in exits:
+        for entry in range(paths.entries_at[h], paths.entries_at[h + 1]):
+            if paths.entries.source[entry] < before:
+                join((0.0, float(paths.entries.source[entry])), places[h], False)
+    arrivals = paths.arrivals
+    for a in range(paths.arrivals_at[kind, 0], paths.arrivals_at[kind, after]):
+        start = places.get(int(arrivals.exit[a]), (0.0, float(arrivals.source[a])))
+        end = (2.0, float(arrivals.target[a]))
+        join(start, end, bool(arrivals.counted[a]))
+        x, y = (0.3 * one + 0.7 * other for one, other in zip(start, end, strict=True))
+        name = loss.labels[arrivals.label[a]]
+        axes.text(x, y, name, ha="center", va="center", backgroundcolor="white", fontsize=9)
+    names = _sequences_to(paths.step[kind], after, [label[0] for label in loss.labels])
+    for x, size in ((0.0, before), (2.0, after)):
+        for pair in range(size):
+            box = {"boxstyle": "round", "facecolor": "white", "edgecolor": COLOURS[0]}
+            axes.text(x, pair, names[pair], ha="center", va="center", bbox=box, fontsize=9)
+    for place in places.values():
+        axes.plot(*place, "s", markersize=14, color=COLOURS[2])
+    for x, name in ((0.0, "pairs before"), (1.0, "exits"), (2.0, "pairs after")):
+        axes.text(x, height + 0.7, name, ha="center")
+    axes.set(xlim=(-0.25, 2.25), ylim=(-0.6, height + 1.1))
+    axes.axis("off")
+
+
+def _sequences_to(step: Ints, pairs: int, labels: Sequence[str]) -> list[str]:
+    """A shortest label sequence that leads to each pair, given pairs after by pair and label."""
+    names = {0: "start"}
+    queue = [0]
+    while queue:
+        pair = queue.pop(0)
+        for label, (target, *_) in zip(labels, step[pair].tolist(), strict=True):
+            if target >= 0 and target not in names:
+                names[target] = names[pair].replace("start", "") + label
+                queue.append(target)
+    return [names[pair] for pair in range(pairs)]
+
+
 def main() -> None:
     """Writes the pictures."""
     for name, drawing in drawings().items():
@@ -73,6 +131,7 @@ def main() -> None:
     expectation = fsmeu.expect(fsmeu.load("fscore"), "110", [0.9, 0.5, 0.3])
     size = (6.4, 3.4)
     save_plot(IMAGES / "levels.svg", lambda axes: plot_levels(expectation, ax=axes), size)
+    save_plot(IMAGES / "paths.svg", plot_paths, (6.4, 3.6))
     save_plot(IMAGES / "rules.svg", plot_rules, (10.8, 3.6), (1, 3))
 
 
