@@ -224,22 +224,25 @@ def _ranking(problem: Problem) -> Answer:
     n = problem.n
     order = np.argsort(-p, kind="stable")
     counts = RankedCounts(p[order], _CUT if problem.loss.value_range(n).finite else 0.0)
-    score = lambda k: problem.sign * counts.value(form, k)  # noqa: E731
-    if counts.cells > limits.RANKED_TABLES:
-        scores = search_along(score, n)
-        best = max(scores, key=lambda k: scores[k])
-        value = problem.sign * scores[best]
-        doubt = "the number of ones was searched for along the ranking"
-        return Answer(ranked(order, best), _RANKED, len(scores), value, doubt=doubt)
-    scores = {}
-    for k in _likely_first(p)[: problem.budget].tolist():
-        if scores and problem.clock.over(len(scores) / (n + 1)):
-            break
-        scores[k] = score(k)
-    best = max(scores, key=lambda k: scores[k])
+    scores: dict[int, float] = {}
+
+    def score(k: int) -> float:
+        scores[k] = problem.sign * counts.value(form, k)
+        return scores[k]
+
     only = ""
-    if len(scores) <= n:
-        only = f"only {len(scores)} of {n + 1} numbers of ones were tried before {problem.stopped}"
+    if not counts.are_few:
+        search_along(score, n)
+        only = f"{len(scores)} of {n + 1} numbers of ones were searched along the ranking"
+    else:
+        for k in _likely_first(p)[: problem.budget].tolist():
+            if scores and problem.clock.over(len(scores) / (n + 1)):
+                break
+            score(k)
+        if len(scores) <= n:
+            tried = f"only {len(scores)} of {n + 1} numbers of ones were tried"
+            only = f"{tried} before {problem.stopped}"
+    best = max(scores, key=lambda k: scores[k])
     return _ranked_answer(problem, ranked(order, best), problem.sign * scores[best], only)
 
 

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -51,7 +50,6 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.batches import BestHypotheses
 from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
-from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.ranked_counts import hits_by_ref
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.trellis_cache import Refused, sweep_obstacle
@@ -212,7 +210,7 @@ def _ranked_values(problem: Problem, p: Floats) -> Floats | None:
     window = count_window(p)
     ref = window.counts
     guard_size("decode", problem.n * len(ref) // limits.TABLES_PER_STATE)
-    values = []
+    values: list[float] = []
     for joint in hits_by_ref(p, window):  # E[tp; ref = s] for some k, (ks, refs)
         ks = np.arange(len(values), len(values) + len(joint), dtype=np.float64)
         slope, offset = _linear_in_tp(problem, ks[:, None], ref)

@@ -25,8 +25,8 @@ import numpy as np
 
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.value import ratio_of_totals
 from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.algebra.value import ratio_of_totals
 from fsmeu.losses.protocol import Loss
 from fsmeu.trellis.lanes import (
     TAIL,

@@ -23,10 +23,11 @@ kinds share a rule for every D.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil, exp, floor, log, log2, sqrt
+from math import ceil, exp, floor, log, log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,9 +117,7 @@ class Piece(NamedTuple):
 
     def of_some(self, which: slice | Ints) -> Piece:
         """The piece for some of its k."""
-        return self._replace(
-            ks=self.ks[which], shift=self.shift[which], top=self.top[:, which]
-        )
+        return self._replace(ks=self.ks[which], shift=self.shift[which], top=self.top[:, which])
 
 
 def pieces_of(quotient: Quotient, n: int, ks: Floats) -> Iterator[Piece]:
@@ -132,7 +131,7 @@ def pieces_of(quotient: Quotient, n: int, ks: Floats) -> Iterator[Piece]:
     signs = np.sign(below[1:])
     breaks = np.flatnonzero((np.diff(signs, axis=1) != 0).any(axis=0)) + 1
     edges = [0, *breaks.tolist(), len(ks)]
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in itertools.pairwise(edges):
         some = slice(begin, end)
         if not top[:, some].any():
             continue
@@ -285,7 +284,9 @@ class RankedRows:
             if terms is None:
                 values[some] += _known(part, hits[some], every[some, -1])
                 continue
-            window = part.window(part.mean_items(hits[some], every[some, -1]), reach_of(variance[some], _AGAIN))
+            window = part.window(
+                part.mean_items(hits[some], every[some, -1]), reach_of(variance[some], _AGAIN)
+            )
             found = np.zeros(len(some))
             term = _one_term(part, *window)
             add = kernel(add_one, rows[some].size * len(term.nodes))
@@ -567,7 +568,6 @@ def _expected(piece: Piece, row: Row) -> Floats:
     return values
 
 
-
 # -- one hypothesis --------------------------------------------------------------------------------
 
 
@@ -593,7 +593,9 @@ def expected_value(value: Value, z: Ints, p: Floats) -> SizedValue:
         top = piece.top[:, 0]
         items = piece.mean_items(np.array([hits]), mean)
         if piece.is_constant:
-            terms.append(top * np.array([1.0, items[0][0], items[1][0]]) * piece.shift**-piece.power)
+            terms.append(
+                top * np.array([1.0, items[0][0], items[1][0]]) * piece.shift**-piece.power
+            )
             continue
         centre, low, high = (float(end[0]) for end in piece.window(items, reach))
         rule = rule_for(low, high, min(max(centre, low), high), piece.power)

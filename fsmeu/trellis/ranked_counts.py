@@ -20,7 +20,7 @@ from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.trellis.windows import Window, count_window
 
 _MATRIX = 2048  # labels up to which distributions of all k are held
-_GRID = 32  # numbers of ones at which a search begins, and between two of which it goes on
+_GRID = 16  # numbers of ones at which a search begins, and between two of which it goes on
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,13 @@ class RankedCounts:
         return float(hits.masses @ table @ missed.masses)
 
     @property
-    def cells(self) -> float:
-        """About how many tables the values of all k look at."""
+    def are_few(self) -> bool:
+        """Whether the values of all k look at few tables, about."""
+        n = len(self.p)
+        return n <= _MATRIX and self._cells <= limits.RANKED_TABLES
+
+    @property
+    def _cells(self) -> float:
         n = len(self.p)
         k = np.arange(n + 1.0)
         if not self.cut:
@@ -82,18 +87,14 @@ def _prefix_counts(p: Floats) -> Floats:
     return counts
 
 
-def search_along(score: Callable[[int], float], n: int) -> dict[int, float]:
-    """Scores of some of the numbers 0, ..., n: of a grid, then of finer ones next to the best."""
-    scores: dict[int, float] = {}
+def search_along(score: Callable[[int], float], n: int) -> int:
+    """The number from 0 to n of the greatest score on a grid, then on finer ones next to it."""
     low, high = 0, n
     while True:
         grid = np.unique(np.rint(np.linspace(low, high, _GRID + 1)).astype(int)).tolist()
-        for k in grid:
-            if k not in scores:
-                scores[k] = score(k)
+        place = int(np.argmax([score(k) for k in grid]))
         if len(grid) == high - low + 1:
-            return scores
-        place = max(range(len(grid)), key=lambda at: scores[grid[at]])
+            return int(grid[place])
         low, high = grid[max(place - 1, 0)], grid[min(place + 1, len(grid) - 1)]
 
 

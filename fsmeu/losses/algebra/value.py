@@ -223,6 +223,7 @@ class Value:
     quotients: tuple[Quotient, ...]
     none: tuple[Quotient, ...]
     all: tuple[Quotient, ...]
+
     def runs(self) -> list[tuple[range, tuple[Quotient, ...]]]:
         """The numbers k of ones of z, and the quotients of each run of them."""
         runs = [(range(1), self.none), (range(1, self.n), self.quotients)]
@@ -356,7 +357,7 @@ class CountRatio(NamedTuple):
 
     def at(self, k: float) -> float:
         """The function of a count."""
-        return self.offset + self.gain * (k + self.shift) ** -self.power
+        return float(self.offset + self.gain * (k + self.shift) ** -self.power)
 
 
 class Count(NamedTuple):
