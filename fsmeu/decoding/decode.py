@@ -45,6 +45,7 @@ from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
 from fsmeu.parallel import checked_jobs, in_shares, workers
 from fsmeu.progress import Progress, check_progress
 from fsmeu.trellis.estimate import scale_of
+from fsmeu.trellis.ranked import expected_values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -351,7 +352,7 @@ def _ranked_together(
             best = ranked.best(p[plain], problem.sign)
             declared = problem.loss.value_range(n)
             reach = PRECISION * scale_of(best.values, declared.width)
-            again = ranked.again(best.descending, best.ks)
+            again = expected_values(ranked.value, best.indices, p[plain]).values
             sure = np.abs(again - best.values) <= reach  # all others one by one
             low = best.values - reach
             high = best.values + reach

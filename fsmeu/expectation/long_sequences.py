@@ -31,7 +31,7 @@ from fsmeu.losses.algebra.value import value_at_length
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.chains import chain_of, chain_value
 from fsmeu.trellis.estimate import one_estimate
-from fsmeu.trellis.ranked import UnfitError, expected_value
+from fsmeu.trellis.ranked import UnfitError, expected_values
 from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.windows import Window, count_window
 
@@ -98,12 +98,11 @@ def _by_quotients(form: Confusion, z: Ints, labels: BinaryLabels) -> LossyValue 
     if value is None:
         return None
     try:
-        found = expected_value(value, z, labels.p)
+        found = expected_values(value, z[None], labels.p[None])
     except UnfitError:
         return None
-    if one_estimate(*found).cancels()[0]:
-        return None
-    return LossyValue(found.value, found.size, escaped=labels.off)
+    known = float(found.values[0]), float(found.sizes[0])
+    return None if one_estimate(*known).cancels()[0] else LossyValue(*known, escaped=labels.off)
 
 
 def _windowed(form: Confusion, z: Ints, labels: BinaryLabels) -> LossyValue:

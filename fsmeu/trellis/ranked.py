@@ -37,15 +37,15 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.polynomial import NoFormError, Polynomial, at
 from fsmeu.losses.algebra.value import Quotient, Value
 from fsmeu.trellis.kernels import kernel
-from fsmeu.trellis.ranked_kernels import LEAST, OneTerm, Terms, add_one, add_terms
+from fsmeu.trellis.ranked_kernels import LEAST, LabelsOfRows, Terms, add_terms, fill_sums
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 
 TAIL = 1e-18  # the probability that D lies outside of its window
 _EPS = 1e-13  # what a rule may leave out of a quotient, as a part
-_AGAIN = 1e-11  # the same where values are looked at again
 _ALIKE = 1e-14  # quotients of coefficients that differ by less are the same
 _SKIPPED = 1e-20  # terms of a node that are not looked at, as a part of the sum of all
 _SMALL = 0.01  # logarithms and shares are power series in 1 - t where it times all q is so small
+_FEW_ROWS = 4  # that are added up by numpy: compiled loops take a second to load
 _BLOCK = 1 << 14  # labels that are added up at once
 _UNSEEN = 1e-16  # what of a power series is not seen, as a part
 _LOOKED_AT = 32  # numbers of ones at which it is asked whether rules serve a value
@@ -168,23 +168,29 @@ def _in_items(rows: Floats, flips: tuple[bool, bool], ks: Floats, n: int) -> Flo
     return rows
 
 
-def pieces_between(value: Value, begin: int, end: int) -> Iterator[Piece]:
-    """The pieces of all quotients for k from ``begin`` to ``end``; or an UnfitError."""
+def pieces_at(value: Value, ks: Floats) -> Iterator[Piece]:
+    """The pieces of all quotients for k in ascending order; or an UnfitError."""
     for run, quotients in value.runs():
-        ks = np.arange(max(run.start, begin), min(run.stop, end + 1), dtype=np.float64)
-        if len(ks):
+        some = ks[(ks >= run.start) & (ks < run.stop)]
+        if len(some):
             for quotient in quotients:
-                yield from pieces_of(quotient, value.n, ks)
+                yield from pieces_of(quotient, value.n, some)
 
 
 def rule_of_all(piece: Piece) -> Rule:
     """A rule for all D of a piece, whatever the labels are."""
-    low = float(piece.least.min())
+    low, high = float(piece.least.min()), float(piece.greatest.max())
+    wide = 2.0 ** floor(log2(low)), 2.0 ** max(ceil(log2(high)), 1)
+    return whole_rule(piece, 0) or _wide_rule(*wide, piece.power)
+
+
+def whole_rule(piece: Piece, more: int) -> Rule | None:
+    """A rule of few nodes, and some more, where all D are small whole numbers; else None."""
     high = float(piece.greatest.max())
     numbers = np.append(piece.shift, [piece.first, piece.second])
-    if piece.power == 1.0 and high <= _MOST_GAUSS and (numbers == np.rint(numbers)).all():
-        return _gauss_rule(ceil(high / 2))
-    return _wide_rule(2.0 ** floor(log2(low)), 2.0 ** max(ceil(log2(high)), 1), piece.power)
+    if piece.power != 1.0 or high > _MOST_GAUSS or (numbers != np.rint(numbers)).any():
+        return None
+    return _gauss_rule(ceil(high / 2) + more)
 
 
 @lru_cache(maxsize=256)
@@ -214,8 +220,6 @@ class BestOfRows(NamedTuple):
     """The best sequences of rows among those with ones at the most probable labels."""
 
     indices: Ints  # labels, (rows, n); of equal probabilities the first are ones
-    descending: Floats  # P(1) in descending order, (rows, n)
-    ks: Ints  # numbers of ones, (rows,)
     values: Floats  # expected values, (rows,)
 
 
@@ -227,20 +231,18 @@ class RankedRows:
 
     def __post_init__(self) -> None:
         """Looks at some k; an UnfitError where rules do not serve the value."""
-        for run, quotients in self.value.runs():
-            ks = np.unique(np.rint(np.linspace(run.start, run.stop - 1.0, _LOOKED_AT)))
-            for quotient in quotients:
-                list(pieces_of(quotient, self.value.n, ks))
+        n = self.value.n
+        list(pieces_at(self.value, np.unique(np.rint(np.linspace(0.0, n, _LOOKED_AT)))))
 
     @cached_property
     def _pieces(self) -> list[tuple[Piece, Terms | None]]:
-        pieces = pieces_between(self.value, 0, self.value.n)
+        pieces = pieces_at(self.value, np.arange(self.value.n + 1.0))
         return [(piece, None if piece.is_constant else _terms(piece)) for piece in pieces]
 
     @cached_property
     def _degenerate(self) -> Floats:
         """What the file answers beside quotients where y has one label alone, (2, n + 1)."""
-        return degenerate_between(self.value, 0, self.value.n)
+        return degenerate_at(self.value, np.arange(self.value.n + 1.0))
 
     def values(self, rows: Floats) -> Floats:
         """Expected values by the number of ones, (rows, n + 1), for P(1) descending, (rows, n)."""
@@ -248,9 +250,8 @@ class RankedRows:
         values += np.prod(rows, axis=1)[:, None] * self._degenerate[1]
         for piece, terms in self._pieces:
             if terms is None:
-                ks = piece.ks.astype(np.int64)
-                hits = np.cumsum(np.pad(rows, ((0, 0), (1, 0))), axis=1)
-                values[:, ks] += _known(piece, hits[:, ks], hits[:, -1:])
+                hits = prefix_sums(rows)
+                values[:, piece.where] += _known(piece, hits[:, piece.where], hits[:, -1:])
                 continue
             scratch = np.empty((2, rows.shape[1] + 1))
             work = rows.size * len(terms.first)
@@ -262,37 +263,7 @@ class RankedRows:
         descending = -np.sort(-p, axis=1)
         values = self.values(descending)
         ks = (sign * values).argmax(axis=1)
-        best = values[np.arange(len(p)), ks]
-        return BestOfRows(most_probable(p, descending, ks), descending, ks, best)
-
-    def again(self, rows: Floats, ks: Ints) -> Floats:
-        """The expected values of hypotheses with ones at the first k labels of rows, (rows,).
-
-        By rules of their own: what was found for all k is looked at again.
-        """
-        values = np.prod(1.0 - rows, axis=1) * self._degenerate[0, ks]
-        values += np.prod(rows, axis=1) * self._degenerate[1, ks]
-        every = np.cumsum(np.pad(rows, ((0, 0), (1, 0))), axis=1)
-        hits = every[np.arange(len(rows)), ks]
-        variance = np.einsum("rn,rn->r", rows, 1.0 - rows)
-        for piece, terms in self._pieces:
-            at_k = ks - int(piece.ks[0])
-            some = np.flatnonzero((at_k >= 0) & (at_k < len(piece.ks)))
-            if not len(some):
-                continue
-            part = piece.of_some(at_k[some])
-            if terms is None:
-                values[some] += _known(part, hits[some], every[some, -1])
-                continue
-            window = part.window(
-                part.mean_items(hits[some], every[some, -1]), reach_of(variance[some], _AGAIN)
-            )
-            found = np.zeros(len(some))
-            term = _one_term(part, *window)
-            add = kernel(add_one, rows[some].size * len(term.nodes))
-            add(*_items(part, rows[some]), part.ks, term, found)
-            values[some] += found
-        return values
+        return BestOfRows(most_probable(p, descending, ks), values[np.arange(len(p)), ks])
 
 
 def _terms(piece: Piece) -> Terms:
@@ -306,17 +277,6 @@ def _terms(piece: Piece) -> Terms:
     return Terms(falls, top, first, second, cutoffs, int(piece.ks[0]), piece.is_even)
 
 
-def _one_term(piece: Piece, mean: Floats, low: Floats, high: Floats) -> OneTerm:
-    """What the kernel reads of a piece with one k for each row, given windows of D, (rows,)."""
-    centre = np.clip(mean, low, high)
-    rule = rule_for(
-        float((low / centre).min()), float((high / centre).max()), 1.0, piece.power, _AGAIN
-    )
-    scaled = np.ascontiguousarray(piece.top * centre**-piece.power)
-    first, second = (amount / centre for amount in (piece.first, piece.second))
-    return OneTerm(rule.nodes, rule.weights, first, second, piece.shift / centre, scaled)
-
-
 def _items(piece: Piece, p: Floats) -> tuple[Floats, Floats]:
     """The probabilities with which labels are items where z has a one, and where it has none."""
     return (1.0 - p if piece.flips[0] else p), (1.0 - p if piece.flips[1] else p)
@@ -325,16 +285,15 @@ def _items(piece: Piece, p: Floats) -> tuple[Floats, Floats]:
 def _known(piece: Piece, hits: Floats, mean: Any) -> Floats:
     """Expectations where D is a number, (..., ks), as ``Piece.mean_items``."""
     items = piece.mean_items(hits, mean)
-    top: Floats = piece.top[0] + piece.top[1] * items[0] + piece.top[2] * items[1]
-    return top * piece.shift**-piece.power
+    top = piece.top[0] + piece.top[1] * items[0] + piece.top[2] * items[1]
+    known: Floats = top * piece.shift**-piece.power
+    return known
 
 
-def degenerate_between(value: Value, begin: int, end: int) -> Floats:
-    """``Value.degenerate`` for k from ``begin`` to ``end``, (2, ks)."""
-    n = value.n
-    parts = [range(begin, 1), range(max(begin, 1), min(end + 1, n)), range(max(begin, n), end + 1)]
-    found = [value.degenerate(np.array(part, np.float64)) for part in parts if len(part)]
-    return np.concatenate(found, axis=1)
+def degenerate_at(value: Value, ks: Floats) -> Floats:
+    """``Value.degenerate`` for k in ascending order, (2, ks)."""
+    parts = ks[ks == 0], ks[(ks > 0) & (ks < value.n)], ks[ks == value.n]
+    return np.concatenate([value.degenerate(part) for part in parts if len(part)], axis=1)
 
 
 def most_probable(p: Floats, descending: Floats, ks: Ints) -> Ints:
@@ -357,80 +316,64 @@ class Row:
     def __init__(self, p: Floats) -> None:
         self.p = p
         self.n = len(p)
-        self._powers: dict[bool, list[tuple[Floats, Floats]]] = {False: [], True: []}
-        self.hits = self.power_sums(False, 1)[0]  # E[A] by k, (n + 1,)
+        self.hits = prefix_sums(p)  # E[A] by k, (n + 1,)
         self.mean = float(self.hits[-1])
-        self.reach = float(reach_of(self.mean - float(p @ p)))
-
-    @cached_property
-    def degenerate(self) -> tuple[float, float]:
-        """The probabilities that no label is a one, and that all are."""
-        return degenerate_probabilities(self.p)
-
-    def power_sums(self, flip: bool, size: int) -> list[Floats]:
-        """The sums of q, q^2, ... of the first k, (n + 1,) each, q being P(1), or P(0) if flip."""
-        known = self._powers[flip]
-        q = known[0][0] if known else (1.0 - self.p if flip else self.p)
-        while len(known) < size:
-            power = known[-1][0] * q if known else q
-            sums = np.zeros(self.n + 1)
-            np.cumsum(power, out=sums[1:])
-            known.append((power, sums))
-        return [sums for _, sums in known[:size]]
+        self.reach = reach_of(self.mean - float(p @ p))
+        self.degenerate = degenerate_probabilities(p[None])[:, 0].tolist()
 
     def items(self, piece: Piece) -> tuple[Floats, Floats]:
         """The expected numbers of items of both kinds, (ks,) each."""
         return piece.mean_items(self.hits[piece.where], self.mean)
 
-    def window(self, piece: Piece) -> tuple[Floats, Floats, Floats]:
-        """E[D], and ends between which D lies but for ``TAIL``, (ks,) each."""
-        return piece.window(self.items(piece), self.reach)
+    def tilted(self, flip: bool, x: float, where: slice) -> tuple[Floats, Floats]:
+        """log prod f_i and sum s_i, t = exp(-x), of the first k items and of all, (ks + 1,) each.
 
-    def tilted(self, flip: bool, x: float, where: slice) -> TiltedSums:
-        """Sums over items of q tilted by t = exp(-x), for the k of a slice."""
+        Items have the probabilities q = P(1), or P(0) if ``flip``.
+        """
+        q, sums = self._powers[flip]
         less, t = -np.expm1(-x), exp(-x)
-        most = less * float(1.0 - self.p[-1] if flip else self.p[0])
-        if most <= _SMALL:  # log(1 - u) = - u - u^2 / 2 - ...
-            sums = self.power_sums(flip, powers_needed(most))
-            logs = np.zeros(where.stop - where.start)
-            shares = np.zeros(len(logs))
-            all_logs = all_shares = 0.0
-            for j, some in enumerate(sums, start=1):
-                logs -= less**j / j * some[where]
-                shares += t * less ** (j - 1) * some[where]
-                all_logs -= less**j / j * some[-1]
-                all_shares += t * less ** (j - 1) * some[-1]
-            return TiltedSums(logs, shares, float(all_logs), float(all_shares))
-        q = 1.0 - self.p if flip else self.p
+        u = less * float(q.max())
+        if u <= _SMALL:  # log(1 - u) = - u - u^2 / 2 - ...
+            size = powers_seen(u)
+            while len(sums) < size:
+                sums.append(prefix_sums(q ** (len(sums) + 1)))
+            taken = np.stack([np.append(one[where], one[-1]) for one in sums[:size]])
+            powers = np.arange(1.0, size + 1)
+            return -(less**powers / powers) @ taken, t * less ** (powers - 1.0) @ taken
         f = 1.0 - q + q * t + LEAST
-        log_sums, share_sums = np.zeros((2, self.n + 1))
-        np.cumsum(np.log1p(-less * q) if most < 0.5 else np.log(f), out=log_sums[1:])
-        np.cumsum(q * t / f, out=share_sums[1:])
-        ends = float(log_sums[-1]), float(share_sums[-1])
-        return TiltedSums(log_sums[where], share_sums[where], *ends)
+        logs = prefix_sums(np.log1p(-less * q) if u < 0.5 else np.log(f))
+        shares = prefix_sums(q * t / f)
+        return np.append(logs[where], logs[-1]), np.append(shares[where], shares[-1])
+
+    @cached_property
+    def _powers(self) -> tuple[tuple[Floats, list[Floats]], tuple[Floats, list[Floats]]]:
+        """Items of both kinds, each with the sums of q, q^2, ... of the first k, (n + 1,) each."""
+        return (self.p, [self.hits]), (1.0 - self.p, [])
 
 
-class TiltedSums(NamedTuple):
-    """Logarithms of masses and shares of items, summed over the first k and over all."""
-
-    logs: Floats  # (ks,)
-    shares: Floats  # (ks,)
-    all_logs: float
-    all_shares: float
-
-
-def powers_needed(u: float) -> int:
-    """How many powers of u <= 0.01 are seen beside the first."""
+def powers_seen(u: float) -> int:
+    """How many powers of u are seen in a power series."""
     return 1 + ceil(log(_UNSEEN) / log(max(u, _UNSEEN)))
 
 
-def degenerate_probabilities(p: Floats) -> tuple[float, float]:
-    """The probabilities that no label is a one, and that all are, P(1) being p."""
-    ends = []
-    for q in (p, 1.0 - p):  # a product of 1 - q is at most exp(- the sum of q)
-        sure = float(q.sum()) > -2 * log(TAIL) or float(q.max(initial=0.0)) == 1.0
-        ends.append(0.0 if sure else exp(float(np.log1p(-q).sum())))
-    return ends[0], ends[1]
+def prefix_sums(of: Floats) -> Floats:
+    """The sums of the first k numbers of rows, (..., n + 1)."""
+    sums = np.zeros((*of.shape[:-1], of.shape[-1] + 1))
+    np.cumsum(of, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def degenerate_probabilities(p: Floats) -> Floats:
+    """The probabilities that no label is a one, and that all are, (2, rows), P(1) being (rows, n).
+
+    Those that are not seen beside others are 0.
+    """
+    ends = np.zeros((2, len(p)))
+    for end, q in zip(ends, (p, 1.0 - p), strict=True):
+        seen = (q.sum(axis=1) < -2.0 * log(TAIL)) & (q.max(axis=1) < 1.0)  # 1 - q <= exp(-q)
+        if seen.any():
+            end[seen] = np.exp(np.log1p(-q[seen]).sum(axis=1))
+    return ends
 
 
 class RankedValues(NamedTuple):
@@ -454,22 +397,21 @@ def ranked_values(value: Value, p: Floats, sign: float) -> RankedValues:
     """
     row = Row(p)
     n = row.n
+    every = np.arange(n + 1.0)
     if n <= max(limits.FEW_NUMBERS, 3):
-        return RankedValues(np.arange(n + 1), sign * _values_between(value, row, 0, n), -np.inf)
+        return RankedValues(every.astype(np.int64), sign * _values_at(value, row, every), -np.inf)
     grid = np.unique(np.rint(np.linspace(1.0, n - 1.0, limits.COARSE_BLOCKS + 1)))
-    middle = int(grid[_estimates(value, row, sign, grid).argmax()])
-    tried = np.array([0, middle, n])
-    scores = [sign * _values_between(value, row, k, k)[0] for k in tried.tolist()]
+    tried = np.array([0, int(grid[_estimates(value, row, sign, grid).argmax()]), n])
+    scores = np.concatenate([sign * _values_at(value, row, every[k : k + 1]) for k in tried])
     upper = _upper_bounds(value, row, sign, grid)
-    near = np.flatnonzero(upper >= max(scores))
+    near = np.flatnonzero(upper >= scores.max())
     if not len(near):
-        return RankedValues(tried, np.array(scores), float(upper.max()))
-    begin, end = int(grid[near[0]]), int(grid[near[-1] + 1])
+        return RankedValues(tried, scores, float(upper.max()))
+    ks = every[int(grid[near[0]]) : int(grid[near[-1] + 1]) + 1]
     beyond = np.append(upper[: near[0]], upper[near[-1] + 1 :])
-    ks = np.concatenate([[0], np.arange(begin, end + 1), [n]])
-    found = sign * _values_between(value, row, begin, end)
-    found = np.concatenate([scores[:1], found, scores[-1:]])
-    return RankedValues(ks, found, float(beyond.max(initial=-np.inf)))
+    found = np.concatenate([scores[:1], sign * _values_at(value, row, ks), scores[2:]])
+    ks = np.concatenate([[0.0], ks, [n]])
+    return RankedValues(ks.astype(np.int64), found, float(beyond.max(initial=-np.inf)))
 
 
 def _estimates(value: Value, row: Row, sign: float, ks: Floats) -> Floats:
@@ -528,15 +470,15 @@ def _least_below(rows: Floats, n: int, grid: Floats) -> Floats:
     return np.minimum(least[:-1], least[1:])
 
 
-def _values_between(value: Value, row: Row, begin: int, end: int) -> Floats:
-    """Expected values with ones at the first k labels, k from ``begin`` to ``end``, (ks,)."""
-    values = np.zeros(end - begin + 1)
+def _values_at(value: Value, row: Row, ks: Floats) -> Floats:
+    """Expected values with ones at the first k labels, for consecutive k, (ks,)."""
+    values = np.zeros(len(ks))
     none, every = row.degenerate
     if max(none, every) > TAIL:
-        apart = degenerate_between(value, begin, end)
+        apart = degenerate_at(value, ks)
         values += none * apart[0] + every * apart[1]
-    for piece in pieces_between(value, begin, end):
-        first = int(piece.ks[0]) - begin
+    for piece in pieces_at(value, ks):
+        first = int(piece.ks[0] - ks[0])
         values[first : first + len(piece.ks)] += _expected(piece, row)
     return values
 
@@ -545,108 +487,122 @@ def _expected(piece: Piece, row: Row) -> Floats:
     """E[N / D^a] of a piece, (ks,)."""
     if piece.is_constant:
         return _known(piece, row.hits[piece.where], row.mean)
-    mean, low, high = row.window(piece)
-    ends = float(low.min()), float(high.max())
-    rule = rule_for(*ends, min(max(float(np.median(mean)), ends[0]), ends[1]), piece.power, _EPS)
     items = row.items(piece)
+    mean, low, high = piece.window(items, row.reach)
+    ends = float(low.min()), float(high.max())
+    rule = rule_for(*ends, float(np.clip(np.median(mean), *ends)), piece.power, _EPS)
     values = np.zeros(len(piece.ks))
     for x, weight in zip(rule.nodes.tolist(), rule.weights.tolist(), strict=True):
         less = -np.expm1(-x * np.array([piece.first, piece.second]))
         most = -less[0] * items[0] - less[1] * items[1] - x * piece.shift  # 1 - u <= exp(-u)
         if weight * exp(float(most.max())) <= _SKIPPED * ends[1] ** -piece.power:
             continue
-        before = row.tilted(piece.flips[0], x * piece.first, piece.where)
-        after = before
-        mass: Any = before.all_logs
+        logs, before = row.tilted(piece.flips[0], x * piece.first, piece.where)
+        others = (logs, before)
         if not piece.is_even:
-            after = row.tilted(piece.flips[1], x * piece.second, piece.where)
-            mass = before.logs + (after.all_logs - after.logs)
-        mass = np.exp(mass - x * piece.shift)
-        top = piece.top[0] + piece.top[1] * before.shares
-        top += piece.top[2] * (after.all_shares - after.shares)
-        values += weight * mass * top
+            others = row.tilted(piece.flips[1], x * piece.second, piece.where)
+        mass = logs[:-1] + (others[0][-1] - others[0][:-1]) - x * piece.shift
+        top = piece.top[0] + piece.top[1] * before[:-1]
+        top += piece.top[2] * (others[1][-1] - others[1][:-1])
+        values += weight * np.exp(mass) * top
     return values
 
 
-# -- one hypothesis --------------------------------------------------------------------------------
+# -- given hypotheses ------------------------------------------------------------------------------
 
 
-class SizedValue(NamedTuple):
-    """An expected value, and the same sum without signs."""
+class SizedValues(NamedTuple):
+    """Expected values, and the same sums without signs, (rows,) each."""
 
-    value: float
-    size: float
+    values: Floats
+    sizes: Floats
 
 
-def expected_value(value: Value, z: Ints, p: Floats) -> SizedValue:
-    """The expected value of z where labels are ones with probabilities p, (n,).
+def expected_values(value: Value, z: Ints, p: Floats) -> SizedValues:
+    """The expected values of hypotheses, (rows, n), labels being ones with probabilities p.
 
-    An UnfitError where rules do not serve the value. Sums over all labels at once, at nodes of
-    their own: nothing of them is shared with those for all k.
+    An UnfitError where rules do not serve the value. Every row has nodes of its own, and sums over
+    all of its labels: nothing is shared with what values all k.
     """
     chosen = (z == 1).astype(np.float64)
-    k = int(chosen.sum())
-    hits, mean = float(chosen @ p), float(p.sum())
-    reach = float(reach_of(mean - float(p @ p)))
-    terms = [np.zeros(1)]
-    for piece in pieces_between(value, k, k):
-        top = piece.top[:, 0]
-        items = piece.mean_items(np.array([hits]), mean)
-        if piece.is_constant:
-            terms.append(
-                top * np.array([1.0, items[0][0], items[1][0]]) * piece.shift**-piece.power
-            )
-            continue
-        centre, low, high = (float(end[0]) for end in piece.window(items, reach))
-        rule = rule_for(low, high, min(max(centre, low), high), piece.power)
-        q, others = _items(piece, p)
-        most = float(rule.nodes.max())  # an item of probability 0 adds nothing
-        first = ItemSums(q * chosen, most * piece.first)
-        second = ItemSums(others * (1.0 - chosen), most * piece.second)
-        for x, weight in zip(rule.nodes.tolist(), rule.weights.tolist(), strict=True):
-            log_first, share_first = first.at(x * piece.first)
-            log_second, share_second = second.at(x * piece.second)
-            mass = weight * exp(log_first + log_second - x * float(piece.shift[0]))
-            terms.append(mass * top * np.array([1.0, share_first, share_second]))
+    hits, mean = np.einsum("rn,rn->r", chosen, p), p.sum(axis=1)
+    reach = reach_of(mean - np.einsum("rn,rn->r", p, p))
+    ks, place = np.unique(chosen.sum(axis=1), return_inverse=True)
     ends = degenerate_probabilities(p)
-    if max(ends) > TAIL:
-        terms.append(np.array(ends) * degenerate_between(value, k, k)[:, 0])
-    every = np.concatenate(terms)
-    return SizedValue(float(every.sum()), float(np.abs(every).sum()))
+    terms = np.zeros((3, len(p)))
+    sizes = np.zeros(len(p))
+    if ends.any():
+        terms[:2] = ends * degenerate_at(value, ks)[:, place]
+        sizes += np.abs(terms).sum(axis=0)
+    values = terms.sum(axis=0)
+    for piece in pieces_at(value, ks):
+        first = int(np.searchsorted(ks, piece.ks[0]))
+        some = np.flatnonzero((place >= first) & (place < first + len(piece.ks)))
+        part = piece.of_some(place[some] - first)
+        items = part.mean_items(hits[some], mean[some])
+        if part.is_constant:
+            terms = part.top * np.stack([np.ones(len(some)), *items]) * part.shift**-part.power
+        else:
+            window = part.window(items, reach[some])
+            terms = _terms_of_rows(part, window, chosen[some], p[some])
+        values[some] += terms.sum(axis=0)
+        sizes[some] += np.abs(terms).sum(axis=0)
+    return SizedValues(values, sizes)
 
 
-class ItemSums:
-    """Logarithms of masses and sums of shares of items with these probabilities.
+def _terms_of_rows(
+    piece: Piece, window: tuple[Floats, Floats, Floats], chosen: Floats, p: Floats
+) -> Floats:
+    """The three terms of E[N / D^a], (3, rows), for a piece with a k for each row."""
+    mean, low, high = window
+    centre = np.clip(mean, low, high)
+    rule = whole_rule(piece, 1)
+    if rule is not None:
+        centre = np.ones(len(p))
+    else:
+        least, greatest = float((low / centre).min()), float((high / centre).max())
+        rule = rule_for(least, max(greatest, least), 1.0, piece.power, _EPS)
+    q, others = _items(piece, p)
+    x = rule.nodes / centre[:, None]
+    sums = np.empty((3, *x.shape))
+    if len(p) > _FEW_ROWS:
+        t = np.exp(-x * piece.first), np.exp(-x * piece.second)
+        kernel(fill_sums, p.size * len(rule.nodes))(LabelsOfRows(chosen, q, others, *t), sums)
+    else:
+        first = item_sums(q * chosen, x * piece.first)  # q = 0 adds nothing
+        second = item_sums(others * (1.0 - chosen), x * piece.second)
+        sums[:] = first[0] * second[0], first[1], second[1]
+    masses = rule.weights * sums[0] * np.exp(-x * piece.shift[:, None])
+    sums[0] = 1.0
+    terms: Floats = np.einsum("rm,crm->cr", masses, sums)
+    return terms * piece.top * centre**-piece.power
 
-    They are asked for at x from 0 to a greatest.
-    """
 
-    def __init__(self, q: Floats, greatest: float) -> None:
-        self.q = q
-        self.most = float(q.max(initial=0.0))
-        self.moments = np.zeros(0)  # the sums of q, q^2, ... where a power series serves
-        if (less := -np.expm1(-greatest)) * self.most <= _SMALL:
-            self.moments = moments(q, powers_needed(less * self.most))
-
-    def at(self, x: float) -> tuple[float, float]:
-        """The sums of log f and of s for t = exp(-x)."""
-        less, t = -np.expm1(-x), exp(-x)
-        if len(self.moments):  # log(1 - u) = - u - u^2 / 2 - ...
-            powers = np.arange(1.0, len(self.moments) + 1)
-            log = -(less**powers / powers) @ self.moments
-            return float(log), float(t * less ** (powers - 1.0) @ self.moments)
-        f = 1.0 - self.q + self.q * t + LEAST
-        logs = np.log1p(-less * self.q) if less * self.most < 0.5 else np.log(f)
-        return float(logs.sum()), float(t * (self.q / f).sum())
+def item_sums(q: Floats, x: Floats) -> tuple[Floats, Floats]:
+    """The products of f and the sums of s over rows of items, (rows, nodes) each, t = exp(-x)."""
+    less, t = -np.expm1(-x), np.exp(-x)
+    masses, shares = np.empty((2, *x.shape))
+    u = float((less.max(axis=1) * q.max(axis=1, initial=0.0)).max())
+    if u <= _SMALL:  # log(1 - u) = - u - u^2 / 2 - ...
+        powers = np.arange(1.0, powers_seen(u) + 1)
+        terms = moments(q, len(powers)) * less[..., None] ** (powers - 1.0)
+        return np.exp(-less * (terms / powers).sum(axis=2)), t * terms.sum(axis=2)
+    for m in range(x.shape[1]):
+        items = q * t[:, m : m + 1]
+        f = 1.0 - q + items + LEAST
+        logs = np.log1p(-less[:, m : m + 1] * q) if u < 0.5 else np.log(f)
+        masses[:, m] = np.exp(logs.sum(axis=1))
+        shares[:, m] = (items / f).sum(axis=1)
+    return masses, shares
 
 
 def moments(q: Floats, size: int) -> Floats:
-    """The sums of q, q^2, ..., (size,), block by block: each stays in the cache."""
-    sums = np.zeros(size)
-    for begin in range(0, len(q), _BLOCK):
-        some = q[begin : begin + _BLOCK]
+    """The sums of q, q^2, ... of rows, (rows, 1, size), block by block: each stays in the cache."""
+    sums = np.zeros((len(q), 1, size))
+    for begin in range(0, q.shape[1], _BLOCK):
+        some = q[:, begin : begin + _BLOCK]
         power = some.copy()
         for j in range(size):
-            sums[j] += power.sum()
+            sums[:, 0, j] += power.sum(axis=1)
             power *= some
     return sums

@@ -113,38 +113,35 @@ def add_terms(q: Floats, others: Floats, terms: Terms, scratch: Floats, values: 
             _add_uneven(q, others, row, terms, scratch, values)
 
 
-class OneTerm(NamedTuple):
-    """A quotient at the nodes of a rule for one k of each row."""
+class LabelsOfRows(NamedTuple):
+    """Rows of labels as items, where z has a one (chosen) and where it has none, (rows, n)."""
 
-    nodes: Floats  # x where D is divided by a centre, (nodes,)
-    weights: Floats  # (nodes,)
-    first: Floats  # what items of the first k labels count, divided by the centre, (rows,)
-    second: Floats  # what other items count, (rows,)
-    shift: Floats  # v, (rows,)
-    top: Floats  # coefficients of N, times a power of the centre, (3, rows)
+    chosen: Floats  # 1 or 0
+    q: Floats  # the probability of an item where it is 1
+    others: Floats  # the same where it is 0
+    first: Floats  # t of chosen items, (rows, nodes)
+    second: Floats  # t of others, (rows, nodes)
 
 
 @jit_entry
-def add_one(q: Floats, others: Floats, ks: Floats, term: OneTerm, values: Floats) -> None:
-    """Adds the expected quotient of hypotheses with ones at the first k labels to (rows,)."""
-    n = q.shape[1]
-    for row in range(len(q)):
-        k = int(ks[row])
-        for m in range(len(term.nodes)):
-            x = term.nodes[m]
-            mass = np.exp(-x * term.shift[row])
-            t = np.exp(-x * term.first[row])
-            before = after = 0.0
-            for i in range(k):
-                f = 1.0 - q[row, i] + q[row, i] * t + LEAST
+def fill_sums(labels: LabelsOfRows, sums: Floats) -> None:
+    """Fills products of f and sums of s of chosen items and of others, (3, rows, nodes)."""
+    for row in range(sums.shape[1]):
+        for m in range(sums.shape[2]):
+            t = labels.first[row, m]
+            u = labels.second[row, m]
+            mass = 1.0
+            first = second = 0.0
+            for i in range(labels.q.shape[1]):
+                if labels.chosen[row, i] != 0.0:
+                    q = labels.q[row, i]
+                    f = 1.0 - q + q * t + LEAST
+                    first += q / f
+                else:
+                    q = labels.others[row, i]
+                    f = 1.0 - q + q * u + LEAST
+                    second += q / f
                 mass *= f
-                before += q[row, i] / f
-            before *= t
-            t = np.exp(-x * term.second[row])
-            for i in range(k, n):
-                f = 1.0 - others[row, i] + others[row, i] * t + LEAST
-                mass *= f
-                after += others[row, i] / f
-            after *= t
-            top = term.top[0, row] + term.top[1, row] * before + term.top[2, row] * after
-            values[row] += term.weights[m] * mass * top
+            sums[0, row, m] = mass
+            sums[1, row, m] = first * t
+            sums[2, row, m] = second * u
