@@ -83,11 +83,11 @@ def adjoint(
         hypothesis_gains(paths, amounts, i, step, gain, False)
         fill(slopes, sentence.weight_at[i], sentence.weight_at[i + 1], 0.0)
         for q in range(counts):  # gains at pairs after, times what follows
-            for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
-                p = y_tables.target_feature[u, 0]
+            for u in range(y_tables.after_at[kind], y_tables.after_at[kind + 1]):
+                p = y_tables.after.pair[u]
                 if p >= y_tables.width[i + 1]:
                     break
-                amount = gain[q, y_tables.target_feature[u, 1]]
+                amount = gain[q, y_tables.after.feature[u]]
                 if amount != 0.0:
                     into = RowSlice(mass_back, p * wider, wider)
                     row = RowSlice(back[q], y_tables.class_of[p] * wider, wider)
@@ -98,13 +98,13 @@ def adjoint(
             before = buffers.mean[q, mean_at[i] :]
             mean_slopes(y_tables, sentence, i, before, back[q], slopes)
             gain_slopes(y_tables, sentence, i, f, gain[q], back[q], slopes)
-            for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
-                p = y_tables.source_feature[u, 0]
+            for u in range(y_tables.before_at[kind], y_tables.before_at[kind + 1]):
+                p = y_tables.before.pair[u]
                 if p >= y_tables.width[i]:
                     break
-                amount = gain[q, y_tables.source_feature[u, 2]]
+                amount = gain[q, y_tables.before.feature[u]]
                 if amount != 0.0:
-                    at = (y_tables.source_feature[u, 1] - y_tables.arc_sets[kind]) * size
+                    at = (y_tables.before.arc_set[u] - y_tables.arc_sets_at[kind]) * size
                     into = RowSlice(mass_older, p * size, size)
                     pull(y_tables.rows, into, RowSlice(buffers.sets, at, size), amount, 0)
             class_values(y_tables, i, buffers.sets, older[q])
@@ -160,23 +160,23 @@ def mass_slopes(
     fill(class_back, 0, classes * size, 0.0)
     class_sums(y_tables, i, f)
     class_row = f.class_row[i % 2]
-    for g in range(y_tables.target_groups[kind], y_tables.target_groups[kind + 1]):
-        if y_tables.target_group[g, 0] >= y_tables.width[i + 1]:
+    for g in range(y_tables.target_groups_at[kind], y_tables.target_groups_at[kind + 1]):
+        if y_tables.target_groups.target[g] >= y_tables.width[i + 1]:
             break
-        ahead = RowSlice(mass_back, y_tables.target_group[g, 0] * wider, wider)
-        counted = y_tables.target_group[g, 1]
-        for e in range(y_tables.target_group[g, 2], y_tables.target_group[g + 1, 2]):
+        ahead = RowSlice(mass_back, y_tables.target_groups.target[g] * wider, wider)
+        counted = y_tables.target_groups.counted[g]
+        for e in range(y_tables.target_groups.begin[g], y_tables.target_groups.begin[g + 1]):
             at = y_tables.class_arc[e, 0] * size
             arc = first + y_tables.class_arc[e, 2]
             slopes[arc] += dot_counted(rows, RowSlice(class_row, at, size), ahead, counted)
             pull(rows, RowSlice(class_back, at, size), ahead, sentence.weights[arc], counted)
-    for e in range(y_tables.pair_arcs[kind], y_tables.pair_arcs[kind + 1]):
-        source = y_tables.pair_arc[e, 1]
+    for e in range(y_tables.pair_arcs_at[kind], y_tables.pair_arcs_at[kind + 1]):
+        source = y_tables.pair_arcs.source[e]
         if source >= y_tables.width[i]:
             break
-        arc = first + y_tables.pair_arc[e, 2]
-        ahead = RowSlice(mass_back, y_tables.pair_arc[e, 0] * wider, wider)
-        counted = y_tables.pair_arc[e, 3]
+        arc = first + y_tables.pair_arcs.weight[e]
+        ahead = RowSlice(mass_back, y_tables.pair_arcs.target[e] * wider, wider)
+        counted = y_tables.pair_arcs.counted[e]
         if f.total[i, source] > 0.0:
             before = f.place[i, source, 1]
             row = pair_row(f, i, source)
@@ -199,7 +199,7 @@ def mean_slopes(
     first = weights_at(sentence, i).begin
     for c in range(y_tables.classes[i]):
         row = RowSlice(mean, c * size, size)
-        for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
+        for e in range(y_tables.class_sets_at[kind, c], y_tables.class_sets_at[kind, c + 1]):
             held = y_tables.class_set[e]
             for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
                 ahead = RowSlice(back, y_tables.arc[a, 0] * wider, wider)
@@ -222,15 +222,15 @@ def gain_slopes(
     kind = y_tables.kind[i]
     wider = padded(y_tables.columns[i + 1])
     first = weights_at(sentence, i).begin
-    for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
-        p = y_tables.source_feature[u, 0]
+    for u in range(y_tables.before_at[kind], y_tables.before_at[kind + 1]):
+        p = y_tables.before.pair[u]
         if p >= y_tables.width[i]:
             break
-        amount = gain[y_tables.source_feature[u, 2]]
+        amount = gain[y_tables.before.feature[u]]
         if amount != 0.0 and f.total[i, p] > 0.0:
             row = pair_row(f, i, p)
             before = f.place[i, p, 1]
-            held = y_tables.source_feature[u, 1]
+            held = y_tables.before.arc_set[u]
             for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
                 ahead = RowSlice(back, y_tables.arc[a, 0] * wider, wider)
                 counted = before + y_tables.arc[a, 1]

@@ -189,16 +189,18 @@ class SplitTrellis:
         """The expected value of each hypothesis under its model."""
         found = self.sums(models, zs)
         coefficients = self._value_tables(models.n)[found.ended]  # (batch, 1 + joint counts, s)
-        values = (found.totals * coefficients).sum(axis=(1, 2))
+        terms = found.totals * coefficients
+        sizes = np.abs(terms).sum(axis=(1, 2))
         masses = found.totals[:, 0].sum(axis=1)
-        takes = np.append(False, self.amounts.signs(self.counts)[0])
-        most = np.append(0.0, self.greatest[:, models.n])[:, None] * found.totals[:, :1]
-        sizes = np.where(takes[:, None], most, 0.0) + np.abs(found.totals)
-        estimate = Estimate(values, (sizes * np.abs(coefficients)).sum(axis=(1, 2)), masses)
+        takes = self.amounts.signs(self.counts)[0]
+        if takes.any():  # bounds on what is taken away from joint counts
+            most = np.where(takes, self.greatest[:, models.n], 0.0)
+            slopes = np.abs(coefficients[:, 1:])
+            sizes += ((most @ slopes) * found.totals[:, 0]).sum(axis=1)
+        estimate = Estimate(terms.sum(axis=(1, 2)), sizes, masses)
         if takes.any() and estimate.cancels().any():  # what these hypotheses take away themselves
-            sizes = self.sums(models, zs, absolute=True).totals
-            own = (sizes * np.abs(coefficients)).sum(axis=(1, 2))
-            estimate = estimate._replace(sizes=own)
+            terms = self.sums(models, zs, absolute=True).totals * np.abs(coefficients)
+            estimate = estimate._replace(sizes=terms.sum(axis=(1, 2)))
         return estimate
 
     def _value_tables(self, n: int) -> Floats:
@@ -387,9 +389,9 @@ class SplitTrellis:
     def work(self, n: int, sweeps: int) -> int:
         """Sums and products of so many sweeps over a sentence, about."""
         tables = self.y_tables
-        steps = len(tables.pair_arc) + len(tables.class_arc) + len(tables.arc)
-        steps += len(tables.target_feature) + len(tables.source_feature)
-        arcs = sweeps * (steps // max(1, len(tables.pair_arcs) - 1))
+        steps = len(tables.pair_arcs.source) + len(tables.class_arc) + len(tables.arc)
+        steps += len(tables.after.pair) + len(tables.before.pair)
+        arcs = sweeps * (steps // max(1, len(tables.pair_arcs_at) - 1))
         return n * arcs * (1 + int(tables.columns[n]) // 2)
 
     def _best_work(self, n: int) -> int:
@@ -404,16 +406,8 @@ class SplitTrellis:
 
     @cached_property
     def roundings(self) -> Ints:
-        """Bounds on the roundings behind each number by the length, (n + 1,)."""
-        steps = self.y_tables.operations[self.y_tables.kind] + len(self.tapes.terms) + 1
-        ends = (
-            int(np.diff(self.amounts.row_begins).max(initial=0))
-            + self.y_tables.columns
-            + self.y_tables.width
-            + 16
-        )
-        bounds: Ints = np.append(0, np.cumsum(steps)) + ends
-        return bounds
+        """About how many roundings are behind each number by the length, (n + 1,)."""
+        return 16 * np.arange(self.n + 1) + 64
 
     def caps(self, n: int) -> Floats:
         """Bounds on the joint count of a hypothesis by length up to n and own count, (n + 1, k).

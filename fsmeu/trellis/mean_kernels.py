@@ -79,19 +79,19 @@ def add_means(
     weights = weights_at(sentence, i)
     rows = y_tables.rows
     before = RowSlice(mean, 0, size)
-    for g in range(y_tables.class_groups[kind], y_tables.class_groups[kind + 1]):
-        begin = y_tables.class_group[g, 2]
-        end = y_tables.class_group[g + 1, 2]
-        group = ArcGroup(y_tables.incoming_arc, y_tables.class_group[g, 1], begin, end)
-        into = RowSlice(after, y_tables.class_group[g, 0] * wider, wider)
+    for g in range(y_tables.class_groups_at[kind], y_tables.class_groups_at[kind + 1]):
+        begin = y_tables.class_groups.begin[g]
+        end = y_tables.class_groups.begin[g + 1]
+        group = ArcGroup(y_tables.incoming_arc, y_tables.class_groups.counted[g], begin, end)
+        into = RowSlice(after, y_tables.class_groups.target[g] * wider, wider)
         add_group(rows, f.part, into, before, group, weights)
-    for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
-        p = y_tables.source_feature[u, 0]
+    for u in range(y_tables.before_at[kind], y_tables.before_at[kind + 1]):
+        p = y_tables.before.pair[u]
         if p >= y_tables.width[i]:
             break
-        amount = gain[y_tables.source_feature[u, 2]]
+        amount = gain[y_tables.before.feature[u]]
         if amount != 0.0 and f.total[here, p] > 0.0:
-            held = y_tables.source_feature[u, 1]
+            held = y_tables.before.arc_set[u]
             counted = f.place[here, p, 1]
             scale = amount * f.scale[here, p]
             for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
@@ -99,11 +99,11 @@ def add_means(
                 into = RowSlice(after, y_tables.arc[a, 0] * wider, wider)
                 row = pair_row(f, here, p)
                 add(rows, into, row, weight, counted + y_tables.arc[a, 1])
-    for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
-        p = y_tables.target_feature[u, 0]
+    for u in range(y_tables.after_at[kind], y_tables.after_at[kind + 1]):
+        p = y_tables.after.pair[u]
         if p >= y_tables.width[i + 1]:
             break
-        amount = gain[y_tables.target_feature[u, 1]]
+        amount = gain[y_tables.after.feature[u]]
         if amount != 0.0 and f.total[there, p] > 0.0:
             into = RowSlice(after, y_tables.class_of[p] * wider, wider)
             counted = f.place[there, p, 1]

@@ -83,8 +83,8 @@ def flows_at(
     kind = y_tables.kind[i]
     table = amounts.table[i]
     wider = padded(y_tables.columns[i + 1])
-    for u in range(y_tables.target_features[kind], y_tables.target_features[kind + 1]):
-        p = y_tables.target_feature[u, 0]
+    for u in range(y_tables.after_at[kind], y_tables.after_at[kind + 1]):
+        p = y_tables.after.pair[u]
         if p >= y_tables.width[i + 1]:
             break
         if f.total[i + 1, p] > ask.prune_below:
@@ -92,20 +92,20 @@ def flows_at(
             counted = f.place[i + 1, p, 1]
             row = pair_row(f, i + 1, p)
             flow_into(y_tables.rows, f.part, row, beyond, f.scale[i + 1, p], counted)
-            add_scores(amounts, table, y_tables.target_feature[u, 1], ask, f.part, score)
+            add_scores(amounts, table, y_tables.after.feature[u], ask, f.part, score)
     set_sums(y_tables, sentence, i, after, sets)
     size = padded(y_tables.columns[i])
-    begin = y_tables.arc_sets[kind]
-    for u in range(y_tables.source_features[kind], y_tables.source_features[kind + 1]):
-        p = y_tables.source_feature[u, 0]
+    begin = y_tables.arc_sets_at[kind]
+    for u in range(y_tables.before_at[kind], y_tables.before_at[kind + 1]):
+        p = y_tables.before.pair[u]
         if p >= y_tables.width[i]:
             break
         if f.total[i, p] > ask.prune_below:
-            beyond = RowSlice(sets, (y_tables.source_feature[u, 1] - begin) * size, size)
+            beyond = RowSlice(sets, (y_tables.before.arc_set[u] - begin) * size, size)
             counted = f.place[i, p, 1]
             row = pair_row(f, i, p)
             flow_into(y_tables.rows, f.part, row, beyond, f.scale[i, p], counted)
-            add_scores(amounts, table, y_tables.source_feature[u, 2], ask, f.part, score)
+            add_scores(amounts, table, y_tables.before.feature[u], ask, f.part, score)
     class_values(y_tables, i, sets, back.layers[i % 2])
 
 

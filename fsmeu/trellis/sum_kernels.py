@@ -128,23 +128,23 @@ def advance_classes(y_tables: YTables, sentence: Sentence, i: int, f: ForwardLay
     class_total = f.class_total[(i + 1) % 2]
     fill(class_row, 0, len(y_tables.member) * wider + 4, 0.0)
     fill(class_total, 0, len(y_tables.member), 0.0)
-    for g in range(y_tables.target_groups[kind], y_tables.target_groups[kind + 1]):
-        target = y_tables.target_group[g, 0]
+    for g in range(y_tables.target_groups_at[kind], y_tables.target_groups_at[kind + 1]):
+        target = y_tables.target_groups.target[g]
         if target >= y_tables.width[i + 1]:
             break
-        if y_tables.target_group[g, 3]:
+        if y_tables.target_groups.opens[g]:
             c = y_tables.class_of[target]
             into = RowSlice(class_row, c * wider, wider)
             add(y_tables.rows, into, pair_row(f, there, target), 1.0, 0)
             class_total[c] += f.total[there, target]
-    for e in range(y_tables.class_steps[kind], y_tables.class_steps[kind + 1]):
-        c = y_tables.class_step[e, 0]
-        before = y_tables.class_step[e, 1]
+    for e in range(y_tables.class_steps_at[kind], y_tables.class_steps_at[kind + 1]):
+        c = y_tables.class_steps.target[e]
+        before = y_tables.class_steps.source[e]
         if here_total[before] > 0.0:
-            weight = weights.values[weights.begin + y_tables.class_step[e, 2]]
+            weight = weights.values[weights.begin + y_tables.class_steps.weight[e]]
             into = RowSlice(class_row, c * wider, wider)
             row = RowSlice(here_row, before * size, size)
-            add(y_tables.rows, into, row, weight, y_tables.class_step[e, 3])
+            add(y_tables.rows, into, row, weight, y_tables.class_steps.counted[e])
             class_total[c] += weight * here_total[before]
 
 
@@ -165,15 +165,15 @@ def advance(
     class_row = f.class_row[i % 2]
     class_total = f.class_total[i % 2]
     fill(f.total[there], 0, wide, 0.0)
-    for g in range(y_tables.target_groups[kind], y_tables.target_groups[kind + 1]):
-        target = y_tables.target_group[g, 0]
+    for g in range(y_tables.target_groups_at[kind], y_tables.target_groups_at[kind + 1]):
+        target = y_tables.target_groups.target[g]
         if target >= wide:
             break
-        if y_tables.target_group[g, 3]:
+        if y_tables.target_groups.opens[g]:
             begin_row(f, there, target, wider)
-        begin = y_tables.target_group[g, 2]
-        end = y_tables.target_group[g + 1, 2]
-        group = ArcGroup(y_tables.class_arc, y_tables.target_group[g, 1], begin, end)
+        begin = y_tables.target_groups.begin[g]
+        end = y_tables.target_groups.begin[g + 1]
+        group = ArcGroup(y_tables.class_arc, y_tables.target_groups.counted[g], begin, end)
         into = RowSlice(f.mass, f.place[there, target, 0], size)
         add_group(y_tables.rows, f.part, into, RowSlice(class_row, 0, size), group, weights)
         if group.counted:
@@ -186,13 +186,13 @@ def advance(
         f.total[there, target] += moved
     if len(y_tables.class_arc) > 0:
         advance_classes(y_tables, sentence, i, f)
-    for e in range(y_tables.pair_arcs[kind], y_tables.pair_arcs[kind + 1]):
-        target = y_tables.pair_arc[e, 0]
-        source = y_tables.pair_arc[e, 1]
+    for e in range(y_tables.pair_arcs_at[kind], y_tables.pair_arcs_at[kind + 1]):
+        target = y_tables.pair_arcs.target[e]
+        source = y_tables.pair_arcs.source[e]
         if source >= y_tables.width[i]:
             break
-        weight = weights.values[weights.begin + y_tables.pair_arc[e, 2]]
-        counted = y_tables.pair_arc[e, 3]
+        weight = weights.values[weights.begin + y_tables.pair_arcs.weight[e]]
+        counted = y_tables.pair_arcs.counted[e]
         moved = weight * f.total[here, source]
         if moved > prune_below:
             f.total[there, target] += moved
@@ -201,7 +201,7 @@ def advance(
             row = pair_row(f, here, source)
             if counted:
                 add_deficit(y_tables.rows, f.deficit, row, scale, before, counted)
-            if y_tables.pair_arc[e, 4]:
+            if y_tables.pair_arcs.is_joined[e]:
                 into = RowSlice(f.mass, f.place[there, target, 0], wider)
                 add(y_tables.rows, into, row, scale, before + counted)
             else:
@@ -264,8 +264,8 @@ def set_sums(y_tables: YTables, sentence: Sentence, i: int, beyond: Floats, valu
     rows = RowSlice(beyond, 0, padded(y_tables.columns[i + 1]))
     shift = 1 if y_tables.rows.step else len(y_tables.member) * rows.size
     weights = weights_at(sentence, i)
-    begin = y_tables.arc_sets[kind]
-    end = y_tables.arc_sets[kind + 1]
+    begin = y_tables.arc_sets_at[kind]
+    end = y_tables.arc_sets_at[kind + 1]
     fill(values, 0, (end - begin) * size, 0.0)
     for s in range(begin, end):
         into = RowSlice(values, (s - begin) * size, size)
@@ -278,11 +278,11 @@ def class_values(y_tables: YTables, i: int, values: Floats, back: Floats) -> Non
     """Fills ``back`` with the backward values of classes before position i, from arc sets'."""
     kind = y_tables.kind[i]
     size = padded(y_tables.columns[i])
-    first = y_tables.arc_sets[kind]
+    first = y_tables.arc_sets_at[kind]
     fill(back, 0, len(y_tables.member) * size, 0.0)
     for c in range(y_tables.classes[i]):
         into = RowSlice(back, c * size, size)
-        for e in range(y_tables.class_sets[kind, c], y_tables.class_sets[kind, c + 1]):
+        for e in range(y_tables.class_sets_at[kind, c], y_tables.class_sets_at[kind, c + 1]):
             row = RowSlice(values, (y_tables.class_set[e] - first) * size, size)
             add(y_tables.rows, into, row, 1.0, 0)
     fill_shifted_copies(y_tables.rows, back, len(y_tables.member), size)

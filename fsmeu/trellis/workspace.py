@@ -28,7 +28,7 @@ from fsmeu.trellis.batches import (
 from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.price_kernels import PriceBuffers
 from fsmeu.trellis.tapes import Amounts
-from fsmeu.trellis.y_tables import YTables, padded
+from fsmeu.trellis.y_tables import YTables, most_counted, padded
 
 B = TypeVar("B")
 
@@ -55,9 +55,7 @@ class Workspace:
         A row that is moved by what is counted may reach past its own by what it is padded with; by
         all that is counted, where no pair of the layer takes the step.
         """
-        tables = self.y_tables
-        counted = (tables.arc[:, 1], tables.target_group[:, 1], tables.pair_arc[:, 3])
-        return 4 + max(int(amounts.max(initial=0)) for amounts in counted)
+        return 4 + most_counted(self.y_tables)
 
     def layer_cells(self, n: int) -> tuple[int, int]:
         """The size of an array of one layer's pairs, and of one of classes."""
@@ -79,7 +77,7 @@ class Workspace:
         """Arrays for the masses of lengths up to n; of the last layers only, where so many do."""
         shape = (n + 1 if layers is None else layers, int(self.y_tables.width[n]))
         # A pair with one way to it has the row of an earlier layer.
-        recycles = layers is not None and bool((self.y_tables.pair_arc[:, 4] != 0).all())
+        recycles = layers is not None and bool(self.y_tables.pair_arcs.is_joined.all())
         cells = int(self.mass_cells[n])
         if recycles:
             by_layer = np.diff(self.y_tables.opened) * padded(self.y_tables.columns)
@@ -173,7 +171,7 @@ class Workspace:
     def backward_rows(self, n: int) -> BackwardRows:
         """Arrays for backward values."""
         classes = self.layer_cells(n)[1]
-        sets = int(np.diff(self.y_tables.arc_sets).max(initial=0))
+        sets = int(np.diff(self.y_tables.arc_sets_at).max(initial=0))
         cells = sets * int(padded(self.y_tables.columns[n])) + self.margin
         return BackwardRows(np.zeros((2, classes)), np.zeros(cells))
 
