@@ -252,7 +252,7 @@ def _swept(group: Group) -> _SweptGroup:
     n = group.n
     weights = group.weights
     ones = np.ones((len(group.rows), trellis.counts, int(trellis.y_tables.columns[n])))
-    scores, (own, _, _) = trellis.scores(weights, ones, absolute=True)
+    scores, (own, _) = trellis.scores(weights, ones, absolute=True)
     bounds = np.zeros(trellis.counts)
     dense = scores.dense(n, len(trellis.amounts.joint))[..., 0]
     for begin, end in pairwise(trellis.z.first_feature.tolist()):  # the score rows of a term

@@ -141,7 +141,7 @@ def swept_at(nodes: Floats, least: Floats, alone: bool, part: SentencePart) -> S
     zeros = np.zeros((1, len(nodes)))
     logs = NodeLogs(zeros, zeros)
     if not alone:
-        logs = node_logs(group, sums.masses, sums.deficits)
+        logs = node_logs(group, sums.masses)
     return Swept(part, scores, nodes, sums.masses, logs.logs, logs.errors)
 
 

@@ -353,7 +353,7 @@ class _MeanSums:
         logs = NodeLogs(none, none)
         rounding = group.rounding
         if not self.is_alone:
-            logs = node_logs(group, found.totals[:, 0], found.deficit[:, : len(self.nodes)])
+            logs = node_logs(group, found.totals[:, 0])
             rounding *= 2
         shares = np.exp(-logs.logs)
         joint = found.totals[:, 1] * shares

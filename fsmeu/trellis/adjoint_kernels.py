@@ -1,15 +1,22 @@
 """The adjoint of the expectation: derivatives with respect to the weights of a model's arcs.
 
+Forward: masses of pairs, and expectations of joint counts by class, of all layers. Backward, by
+layer: what one unit of an expectation adds to the value (by class: g times what follows), and what
+one unit of mass adds (by pair: h, and the gains that follow). With every arc a free variable,
+
+    dE / d(weight of an arc) = sum over all numbers that it multiplies of
+                               the number times what the one it leads to adds.
+
 Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 """
 
 from __future__ import annotations
 
 from fsmeu.arrays import Floats
-from fsmeu.trellis.batches import AdjointBuffers, Batch, ForwardLayers, Sentence
-from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
+from fsmeu.trellis.batches import AdjointBuffers, Batch, MeanStep, Sentence
+from fsmeu.trellis.kernels import jit_entry, jit_helper
 from fsmeu.trellis.mean_kernels import add_means, hypothesis_gains
-from fsmeu.trellis.rows import RowSlice, dot_counted, fill, padded, pull
+from fsmeu.trellis.rows import RowSlice, add, dot_counted, fill, moved, padded
 from fsmeu.trellis.sum_kernels import (
     JointTables,
     class_sums,
@@ -25,20 +32,11 @@ from fsmeu.trellis.sum_kernels import (
 from fsmeu.trellis.y_tables import YTables
 
 
-@jit_inline
+@jit_helper
 def adjoint(
-    tables: JointTables,
-    sentence: Sentence,
-    ends: Floats,
-    buffers: AdjointBuffers,
-    slopes: Floats,
+    tables: JointTables, sentence: Sentence, ends: Floats, buffers: AdjointBuffers, slopes: Floats
 ) -> float:
     """Fills ``slopes`` with dE/d(weight of each arc), every arc a free variable; returns E.
-
-    Forward: masses of pairs, and expectations of joint counts by class, of all layers. Backward:
-    what one unit of an expectation adds (by class: g times what follows), and what one unit of mass
-    adds (by pair: h, and the gains that follow). An arc's derivative is the sum, over all numbers
-    that it multiplies, of the number times what the one it leads to adds.
 
     Args:
         tables: both tapes, and what terms add.
@@ -47,70 +45,25 @@ def adjoint(
         buffers: arrays to work in.
         slopes: (arcs,).
     """
-    y_tables = tables.y
+    y = tables.y
     paths = tables.z
-    amounts = tables.amounts
-    f = buffers.f
-    n = sentence.n
     gain = buffers.gain
-    mean_at = buffers.mean_at
-    back = buffers.back
-    older = buffers.older
-    mass_back = buffers.mass_back
-    mass_older = buffers.mass_older
-    counts = len(back)
-    forward(y_tables, sentence, f, 0.0)
+    forward(y, sentence, buffers.f, 0.0)
     forward_means(tables, sentence, buffers)
-    size = padded(y_tables.columns[n])
-    value = 0.0
-    fill(mass_back, 0, len(mass_back), 0.0)
-    for p in range(y_tables.width[n]):
-        for k in range(y_tables.columns[n]):
-            mass_back[p * size + k] = sentence.final[y_tables.state[p]] * ends[0, k]
-    fill(buffers.count_probability, 0, len(buffers.count_probability), 0.0)
-    ending(y_tables, sentence, f, buffers.count_probability)
-    for k in range(y_tables.columns[n]):
-        value += ends[0, k] * buffers.count_probability[k]
-    for q in range(counts):
-        ending_values(y_tables, sentence, ends[1 + q], back[q])
-        for c in range(y_tables.classes[n] * size):
-            value += back[q, c] * buffers.mean[q, mean_at[n] + c]
-    for i in range(n - 1, -1, -1):
-        kind = y_tables.kind[i]
-        size = padded(y_tables.columns[i])
-        wider = padded(y_tables.columns[i + 1])
+    value = ending_adjoints(y, sentence, ends, buffers)
+    for i in range(sentence.n - 1, -1, -1):
         step = paths.step[paths.kind[i], buffers.states[i], sentence.labels[i]]
-        hypothesis_gains(paths, amounts, i, step, gain, False)
+        hypothesis_gains(paths, tables.amounts, i, step, gain, False)
         fill(slopes, sentence.weight_at[i], sentence.weight_at[i + 1], 0.0)
-        for q in range(counts):  # gains at pairs after, times what follows
-            for u in range(y_tables.after_at[kind], y_tables.after_at[kind + 1]):
-                p = y_tables.after.pair[u]
-                if p >= y_tables.width[i + 1]:
-                    break
-                amount = gain[q, y_tables.after.feature[u]]
-                if amount != 0.0:
-                    into = RowSlice(mass_back, p * wider, wider)
-                    row = RowSlice(back[q], y_tables.class_of[p] * wider, wider)
-                    pull(y_tables.rows, into, row, amount, 0)
-        mass_slopes(y_tables, sentence, i, buffers, mass_back, mass_older, slopes)
-        for q in range(counts):
-            set_sums(y_tables, sentence, i, back[q], buffers.sets)
-            before = buffers.mean[q, mean_at[i] :]
-            mean_slopes(y_tables, sentence, i, before, back[q], slopes)
-            gain_slopes(y_tables, sentence, i, f, gain[q], back[q], slopes)
-            for u in range(y_tables.before_at[kind], y_tables.before_at[kind + 1]):
-                p = y_tables.before.pair[u]
-                if p >= y_tables.width[i]:
-                    break
-                amount = gain[q, y_tables.before.feature[u]]
-                if amount != 0.0:
-                    at = (y_tables.before.arc_set[u] - y_tables.arc_sets_at[kind]) * size
-                    into = RowSlice(mass_older, p * size, size)
-                    pull(y_tables.rows, into, RowSlice(buffers.sets, at, size), amount, 0)
-            class_values(y_tables, i, buffers.sets, older[q])
-        hypothesis_gains(paths, amounts, i, step, gain, True)
-        mass_back, mass_older = mass_older, mass_back
-        back, older = older, back
+        for q in range(len(gain)):
+            gains_after(y, i, q, buffers)
+        mass_slopes(y, sentence, i, buffers, slopes)
+        for q in range(len(gain)):
+            set_sums(y, sentence, i, buffers.back[(i + 1) % 2, q], buffers.sets)
+            mean_slopes(y, sentence, i, q, buffers, slopes)
+            gain_slopes(y, sentence, i, q, buffers, slopes)
+            class_values(y, i, buffers.sets, buffers.back[i % 2, q])
+        hypothesis_gains(paths, tables.amounts, i, step, gain, True)
     return value
 
 
@@ -118,124 +71,152 @@ def adjoint(
 def forward_means(tables: JointTables, sentence: Sentence, buffers: AdjointBuffers) -> None:
     """Fills the expectations of joint counts by class of all layers, and the pairs of z."""
     paths = tables.z
-    amounts = tables.amounts
     mean_at = buffers.mean_at
     gain = buffers.gain
-    counts = len(buffers.back)
     state = 0
-    for q in range(counts):
+    for q in range(len(gain)):
         fill(buffers.mean[q], 0, mean_at[sentence.n + 1] + 4, 0.0)
     for i in range(sentence.n):
         buffers.states[i] = state
         step = paths.step[paths.kind[i], state, sentence.labels[i]]
-        hypothesis_gains(paths, amounts, i, step, gain, False)
-        for q in range(counts):
-            before = buffers.mean[q, mean_at[i] :]
-            after = buffers.mean[q, mean_at[i + 1] :]
-            add_means(tables.y, sentence, i, buffers.f, before, after, gain[q])
-        hypothesis_gains(paths, amounts, i, step, gain, True)
+        hypothesis_gains(paths, tables.amounts, i, step, gain, False)
+        for q in range(len(gain)):
+            mean = buffers.mean[q]
+            own = MeanStep(mean[mean_at[i] :], mean[mean_at[i + 1] :], gain[q])
+            add_means(tables.y, sentence, i, buffers.f, own)
+        hypothesis_gains(paths, tables.amounts, i, step, gain, True)
         state = step[0]
 
 
 @jit_helper
+def ending_adjoints(y: YTables, sentence: Sentence, ends: Floats, buffers: AdjointBuffers) -> float:
+    """Fills what a unit of mass, and of an expectation, adds in the last layer; returns E."""
+    n = sentence.n
+    size = padded(y.columns[n])
+    masses = buffers.count_probability
+    mass_back = buffers.mass_back[n % 2]
+    value = 0.0
+    fill(mass_back, 0, len(mass_back), 0.0)
+    for p in range(y.width[n]):
+        for k in range(y.columns[n]):
+            mass_back[p * size + k] = sentence.final[y.state[p]] * ends[0, k]
+    fill(masses, 0, len(masses), 0.0)
+    ending(y, sentence, buffers.f, masses)
+    for k in range(y.columns[n]):
+        value += ends[0, k] * masses[k]
+    for q in range(len(buffers.gain)):
+        back = buffers.back[n % 2, q]
+        ending_values(y, sentence, ends[1 + q], back)
+        for c in range(y.classes[n] * size):
+            value += back[c] * buffers.mean[q, buffers.mean_at[n] + c]
+    return value
+
+
+@jit_helper
+def gains_after(y: YTables, i: int, q: int, buffers: AdjointBuffers) -> None:
+    """Adds what a unit of mass gains of a joint count at pairs after position i."""
+    kind = y.kind[i]
+    wider = padded(y.columns[i + 1])
+    for u in range(y.after_at[kind], y.after_at[kind + 1]):
+        p = y.after.pair[u]
+        if p >= y.width[i + 1]:
+            break
+        amount = buffers.gain[q, y.after.feature[u]]
+        if amount != 0.0:
+            into = RowSlice(buffers.mass_back[(i + 1) % 2], p * wider, wider)
+            row = RowSlice(buffers.back[(i + 1) % 2, q], y.class_of[p] * wider, wider)
+            add(y.rows, into, row, amount, 0)
+
+
+@jit_helper
 def mass_slopes(
-    y_tables: YTables,
-    sentence: Sentence,
-    i: int,
-    buffers: AdjointBuffers,
-    mass_back: Floats,
-    mass_older: Floats,
-    slopes: Floats,
+    y: YTables, sentence: Sentence, i: int, buffers: AdjointBuffers, slopes: Floats
 ) -> None:
-    """The share of mass: fills ``mass_older`` by pair before, and adds to the slopes of arcs."""
+    """The share of mass: fills what a unit adds before position i, and adds to slopes of arcs."""
     f = buffers.f
-    rows = y_tables.rows
-    kind = y_tables.kind[i]
-    size = padded(y_tables.columns[i])
-    wider = padded(y_tables.columns[i + 1])
+    kind = y.kind[i]
+    size = padded(y.columns[i])
+    wider = padded(y.columns[i + 1])
     first = sentence.weight_at[i]
-    classes = len(y_tables.member)
+    ahead = buffers.mass_back[(i + 1) % 2]
+    mass_back = buffers.mass_back[i % 2]
     class_back = buffers.class_back
-    fill(mass_older, 0, y_tables.width[i] * size + 4, 0.0)
-    fill(class_back, 0, classes * size, 0.0)
-    class_sums(y_tables, i, f)
-    class_row = f.class_row[i % 2]
-    for g in range(y_tables.target_groups_at[kind], y_tables.target_groups_at[kind + 1]):
-        if y_tables.target_groups.target[g] >= y_tables.width[i + 1]:
+    fill(mass_back, 0, y.width[i] * size + 4, 0.0)
+    fill(class_back, 0, len(y.member) * size, 0.0)
+    class_sums(y, i, f)
+    for g in range(y.target_groups_at[kind], y.target_groups_at[kind + 1]):
+        if y.target_groups.target[g] >= y.width[i + 1]:
             break
-        ahead = RowSlice(mass_back, y_tables.target_groups.target[g] * wider, wider)
-        counted = y_tables.target_groups.counted[g]
-        for e in range(y_tables.target_groups.begin[g], y_tables.target_groups.begin[g + 1]):
-            at = y_tables.class_arc[e, 0] * size
-            arc = first + y_tables.class_arc[e, 2]
-            slopes[arc] += dot_counted(rows, RowSlice(class_row, at, size), ahead, counted)
-            pull(rows, RowSlice(class_back, at, size), ahead, sentence.weights[arc], counted)
-    for e in range(y_tables.pair_arcs_at[kind], y_tables.pair_arcs_at[kind + 1]):
-        source = y_tables.pair_arcs.source[e]
-        if source >= y_tables.width[i]:
+        after = RowSlice(ahead, y.target_groups.target[g] * wider, wider)
+        counted = y.target_groups.counted[g]
+        for e in range(y.target_groups.begin[g], y.target_groups.begin[g + 1]):
+            arc = first + y.class_arc[e, 2]
+            row = RowSlice(f.class_row[i % 2], y.class_arc[e, 0] * size, size)
+            slopes[arc] += dot_counted(y.rows, row, after, counted)
+            into = RowSlice(class_back, row.begin, size)
+            weight = sentence.weights[arc]
+            add(y.rows, into, moved(y.rows, after, counted, size), weight, counted)
+    for e in range(y.pair_arcs_at[kind], y.pair_arcs_at[kind + 1]):
+        p = y.pair_arcs.source[e]
+        if p >= y.width[i]:
             break
-        arc = first + y_tables.pair_arcs.weight[e]
-        ahead = RowSlice(mass_back, y_tables.pair_arcs.target[e] * wider, wider)
-        counted = y_tables.pair_arcs.counted[e]
-        if f.total[i, source] > 0.0:
-            before = f.place[i, source, 1]
-            row = pair_row(f, i, source)
-            slopes[arc] += f.scale[i, source] * dot_counted(rows, row, ahead, before + counted)
-        into = RowSlice(mass_older, source * size, size)
-        pull(rows, into, ahead, sentence.weights[arc], counted)
-    for p in range(y_tables.width[i]):
-        into = RowSlice(mass_older, p * size, size)
-        pull(rows, into, RowSlice(class_back, y_tables.class_of[p] * size, size), 1.0, 0)
+        arc = first + y.pair_arcs.weight[e]
+        after = RowSlice(ahead, y.pair_arcs.target[e] * wider, wider)
+        counted = y.pair_arcs.counted[e]
+        if f.total[i, p] > 0.0:
+            flow = dot_counted(y.rows, pair_row(f, i, p), after, f.place[i, p, 1] + counted)
+            slopes[arc] += f.scale[i, p] * flow
+        into = RowSlice(mass_back, p * size, size)
+        add(y.rows, into, moved(y.rows, after, counted, size), sentence.weights[arc], counted)
+    for p in range(y.width[i]):
+        row = RowSlice(class_back, y.class_of[p] * size, size)
+        add(y.rows, RowSlice(mass_back, p * size, size), row, 1.0, 0)
 
 
 @jit_helper
 def mean_slopes(
-    y_tables: YTables, sentence: Sentence, i: int, mean: Floats, back: Floats, slopes: Floats
+    y: YTables, sentence: Sentence, i: int, q: int, buffers: AdjointBuffers, slopes: Floats
 ) -> None:
     """Adds to the slopes of arcs the share of expectations of a joint count."""
-    kind = y_tables.kind[i]
-    size = padded(y_tables.columns[i])
-    wider = padded(y_tables.columns[i + 1])
+    kind = y.kind[i]
+    size = padded(y.columns[i])
+    wider = padded(y.columns[i + 1])
     first = weights_at(sentence, i).begin
-    for c in range(y_tables.classes[i]):
-        row = RowSlice(mean, c * size, size)
-        for e in range(y_tables.class_sets_at[kind, c], y_tables.class_sets_at[kind, c + 1]):
-            held = y_tables.class_set[e]
-            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
-                ahead = RowSlice(back, y_tables.arc[a, 0] * wider, wider)
-                counted = y_tables.arc[a, 1]
-                slope = dot_counted(y_tables.rows, row, ahead, counted)
-                slopes[first + y_tables.arc[a, 2]] += slope
+    for c in range(y.classes[i]):
+        row = RowSlice(buffers.mean[q], buffers.mean_at[i] + c * size, size)
+        for e in range(y.class_sets_at[kind, c], y.class_sets_at[kind, c + 1]):
+            held = y.class_set[e]
+            for a in range(y.arc_set[held], y.arc_set[held + 1]):
+                after = RowSlice(buffers.back[(i + 1) % 2, q], y.arc[a, 0] * wider, wider)
+                slopes[first + y.arc[a, 2]] += dot_counted(y.rows, row, after, y.arc[a, 1])
 
 
 @jit_helper
 def gain_slopes(
-    y_tables: YTables,
-    sentence: Sentence,
-    i: int,
-    f: ForwardLayers,
-    gain: Floats,
-    back: Floats,
-    slopes: Floats,
+    y: YTables, sentence: Sentence, i: int, q: int, buffers: AdjointBuffers, slopes: Floats
 ) -> None:
-    """Adds to the slopes of arcs the share of what is gained at pairs before."""
-    kind = y_tables.kind[i]
-    wider = padded(y_tables.columns[i + 1])
+    """Adds to slopes of arcs, and to what a unit of mass adds, what is gained at pairs before."""
+    f = buffers.f
+    kind = y.kind[i]
+    size = padded(y.columns[i])
+    wider = padded(y.columns[i + 1])
     first = weights_at(sentence, i).begin
-    for u in range(y_tables.before_at[kind], y_tables.before_at[kind + 1]):
-        p = y_tables.before.pair[u]
-        if p >= y_tables.width[i]:
+    for u in range(y.before_at[kind], y.before_at[kind + 1]):
+        p = y.before.pair[u]
+        if p >= y.width[i]:
             break
-        amount = gain[y_tables.before.feature[u]]
-        if amount != 0.0 and f.total[i, p] > 0.0:
-            row = pair_row(f, i, p)
-            before = f.place[i, p, 1]
-            held = y_tables.before.arc_set[u]
-            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
-                ahead = RowSlice(back, y_tables.arc[a, 0] * wider, wider)
-                counted = before + y_tables.arc[a, 1]
-                flow = f.scale[i, p] * dot_counted(y_tables.rows, row, ahead, counted)
-                slopes[first + y_tables.arc[a, 2]] += amount * flow
+        amount = buffers.gain[q, y.before.feature[u]]
+        if amount == 0.0:
+            continue
+        held = y.before.arc_set[u]
+        row = RowSlice(buffers.sets, (held - y.arc_sets_at[kind]) * size, size)
+        add(y.rows, RowSlice(buffers.mass_back[i % 2], p * size, size), row, amount, 0)
+        if f.total[i, p] > 0.0:
+            for a in range(y.arc_set[held], y.arc_set[held + 1]):
+                after = RowSlice(buffers.back[(i + 1) % 2, q], y.arc[a, 0] * wider, wider)
+                counted = f.place[i, p, 1] + y.arc[a, 1]
+                flow = f.scale[i, p] * dot_counted(y.rows, pair_row(f, i, p), after, counted)
+                slopes[first + y.arc[a, 2]] += amount * flow
 
 
 @jit_entry

@@ -48,7 +48,6 @@ class ForwardLayers(NamedTuple):
     class_row: Floats  # rows of classes before a position, for even and for odd ones, (2, cells)
     class_total: Floats  # their probabilities, (2, rows)
     part: Floats  # a row to work in
-    deficit: Floats  # what counting takes from the mass, by node; by count empty
     escaped: Floats  # the probability that an age of y reaches its cap, or more, (1,)
 
 
@@ -71,8 +70,10 @@ class BackwardRows(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """Which flows are asked for: E[amount f(y's count)] of the joint counts of a group."""
+    """What flows through pairs of y: E[amount f(y's count)] of the joint counts of a group."""
 
+    f: ForwardLayers
+    back: BackwardRows
     group: Ints  # for each joint count the first that is asked for together with it
     q: int  # the group
     ends: Floats  # f as a row
@@ -166,7 +167,6 @@ class FoundScores(NamedTuple):
     cell: Places  # position and score row of each score, (room for all, 2)
     value: Floats  # the scores, (room for all, lanes)
     count_probability: Floats  # the masses at the end by count or lane, (batch, row)
-    deficit: Floats  # what counting took from the mass, by node, (batch, nodes); by count none
     escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
 
 
@@ -175,7 +175,6 @@ class FoundMeans(NamedTuple):
 
     totals: Floats  # masses and expectations of joint counts as rows, (batch, 1 + counts, row)
     ended: Ints  # where the counter of z ends, (batch,)
-    deficit: Floats  # what counting took from the mass, by node, (batch, nodes); by count none
     escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)
 
 
@@ -192,9 +191,16 @@ class MeanBuffers(NamedTuple):
     """Arrays in which expectations of joint counts are computed."""
 
     f: ForwardLayers
-    mean: Floats  # by joint count, rows of classes before a position
-    after: Floats  # and after it
+    mean: Floats  # rows of classes for even and for odd layers, (2, joint counts, cells)
     gain: Floats  # what joint counts gain beside each feature of y, (counts, features + 1)
+
+
+class MeanStep(NamedTuple):
+    """The expectations of a joint count before and after a position, as rows of classes."""
+
+    before: Floats
+    after: Floats
+    gain: Floats  # what the joint count gains beside each feature of y, (features + 1,)
 
 
 class AdjointBuffers(NamedTuple):
@@ -205,10 +211,8 @@ class AdjointBuffers(NamedTuple):
     mean_at: Ints  # where those of each position begin, (n + 2,)
     gain: Floats  # what joint counts gain beside each feature of y, (counts, features + 1)
     states: Ints  # the pair of z before each position, (n,)
-    back: Floats  # by joint count, rows of classes: what a unit of an expectation adds
-    older: Floats  # the same before the position
-    mass_back: Floats  # rows of pairs: what a unit of mass adds
-    mass_older: Floats  # the same before the position
+    back: Floats  # what a unit of an expectation adds, rows of classes, (2, joint counts, cells)
+    mass_back: Floats  # what a unit of mass adds, rows of pairs, (2, cells)
     class_back: Floats  # rows of classes
     sets: Floats  # rows of arc sets
     count_probability: Floats  # where y's counter ends
@@ -230,8 +234,7 @@ class BestHypotheses(NamedTuple):
 
 
 class LaneSums(NamedTuple):
-    """Masses of models by lane, E[t^(y's count)], and how much counting took from them."""
+    """Masses of models by lane, E[t^(y's count)]."""
 
     masses: Floats  # at the end, (batch, lanes)
-    deficits: Floats  # at the start less at the end, where weights are stochastic, (batch, lanes)
     escaped: Floats  # bounds on the probability that an age of y reaches its cap, (batch,)

@@ -92,17 +92,19 @@ def sweep(
     values = tables.values
     for i in range(sentence.n):
         fill(score[i], 0, score.shape[1], 0.0)
+    back = buffers.back
+    group = values.group
     if k < 0:
         buffers.reached[0] = 1.0
-        ask = Flow(values.group, values.group[0], buffers.reached, values.prune_below)
-        flows(
-            tables.uncounted, tables.amounts, sentence, buffers.uncounted, ask, buffers.back, score
-        )
+        f = buffers.uncounted
+        flow = Flow(f, back, group, group[0], buffers.reached, values.prune_below)
+        flows(tables.uncounted, tables.amounts, sentence, flow, score)
     else:
-        for q in range(len(values.group)):
-            if values.group[q] == q:
-                ask = Flow(values.group, q, values.slope[q, k], values.prune_below)
-                flows(tables.y, tables.amounts, sentence, buffers.f, ask, buffers.back, score)
+        for q in range(len(group)):
+            if group[q] == q:
+                ends = values.slope[q, k]
+                flow = Flow(buffers.f, back, group, q, ends, values.prune_below)
+                flows(tables.y, tables.amounts, sentence, flow, score)
     all_counts(tables.z, sentence.n, last, buffers.best)
     best(tables.z, sentence.n, score, buffers.best)
     best_ends(tables.z, sentence.n, buffers.best, buffers.reached)

@@ -157,7 +157,6 @@ class SplitTrellis:
         found = FoundMeans(
             np.zeros((count, 1 + self.counts, int(self.y_tables.columns[n]))),
             np.zeros(count, np.int64),
-            np.zeros((count, self.workspace.lanes)),
             np.zeros(count),
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
@@ -171,13 +170,12 @@ class SplitTrellis:
         """The masses of the models by lane; rows must be those of lanes."""
         n = models.n
         batch = self._batch(models)
-        ends = np.zeros((len(models.arcs), 2, self.workspace.lanes))
+        ends = np.zeros((len(models.arcs), self.workspace.lanes))
         escaped = np.zeros(len(models.arcs))
         run = kernel(mass_batch, len(models.arcs) * self.work(n, 1))
         with self.workspace.borrowed("masses", n, self.workspace.mass_buffers) as f:
             run(self.y_tables, batch, f, ends, escaped)
-        lanes = int(self.y_tables.columns[n])
-        return LaneSums(ends[:, 0, :lanes], ends[:, 1, :lanes], escaped)
+        return LaneSums(ends[:, : int(self.y_tables.columns[n])], escaped)
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -192,16 +190,21 @@ class SplitTrellis:
         terms = found.totals * coefficients
         sizes = np.abs(terms).sum(axis=(1, 2))
         masses = found.totals[:, 0].sum(axis=1)
-        takes = self.amounts.signs(self.counts)[0]
-        if takes.any():  # bounds on what is taken away from joint counts
-            most = np.where(takes, self.greatest[:, models.n], 0.0)
+        if self._takes.any():  # bounds on what is taken away from joint counts
+            most = np.where(self._takes, self.greatest[:, models.n], 0.0)
             slopes = np.abs(coefficients[:, 1:])
             sizes += ((most @ slopes) * found.totals[:, 0]).sum(axis=1)
         estimate = Estimate(terms.sum(axis=(1, 2)), sizes, masses)
-        if takes.any() and estimate.cancels().any():  # what these hypotheses take away themselves
+        if self._takes.any() and estimate.cancels().any():  # what these take away themselves
             terms = self.sums(models, zs, absolute=True).totals * np.abs(coefficients)
             estimate = estimate._replace(sizes=terms.sum(axis=(1, 2)))
         return estimate
+
+    @cached_property
+    def _takes(self) -> Bools:
+        """Whether some amounts of each joint count are below 0, (joint counts,)."""
+        takes: Bools = self.amounts.signs(self.counts)[0]
+        return takes
 
     def _value_tables(self, n: int) -> Floats:
         """The value of sequences of length n by where counters end, (k, 1 + joint counts, s).
@@ -314,7 +317,6 @@ class SplitTrellis:
             np.empty((room, 2), np.uint32),
             np.empty((room, lanes)),
             np.zeros((count, int(self.y_tables.columns[n]))),
-            np.zeros((count, self.workspace.lanes)),
             np.zeros(count),
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
@@ -324,7 +326,7 @@ class SplitTrellis:
             run(tables, batch, ends, buffers, found)
         size = int(found.begins[-1])
         scores = Scores(found.begins, found.cell[:size], found.value[:size])
-        return scores, LaneSums(found.count_probability, found.deficit[:, :lanes], found.escaped)
+        return scores, LaneSums(found.count_probability, found.escaped)
 
     def best(
         self,
@@ -490,7 +492,7 @@ class SplitTrellis:
         """
         if self.counts != 1 or self.common.any():
             return False
-        if not (self.amounts.amount < 0).any():
+        if not self._takes.any():
             return True
         n = min(self.n, _FEW)
         z, y = self.counts_met(n)

@@ -150,7 +150,7 @@ def count_range(groups: Sequence[LaneGroup]) -> CountRange:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs += np.log(found.masses).sum(axis=0)
         roundings += group.size * group.rounding
-        deficit += float(found.deficits[:, -2].sum())
+        deficit += float((1.0 - found.masses[:, -2]).sum())
         escaped += float(found.escaped.sum())
     none = math.exp(logs[-1])
     nodes = nodes[:-2]
@@ -192,16 +192,11 @@ class NodeLogs(NamedTuple):
     errors: Floats  # bounds on their errors, (batch, lanes)
 
 
-def node_logs(group: LaneGroup, masses: Floats, deficits: Floats) -> NodeLogs:
-    """log G of the sentences of a group at nodes, from masses and deficits, (batch, lanes)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = np.log(masses)
-        by_deficit = np.log1p(-deficits)
-        part = deficits / (1.0 - deficits)
-    small = (deficits < 0.5) & group.is_stochastic
-    logs = np.where(small, by_deficit, plain)
-    errors = np.where(small, part, 1.0) * group.rounding
-    return NodeLogs(logs, errors)
+def node_logs(group: LaneGroup, masses: Floats) -> NodeLogs:
+    """log G of the sentences of a group at nodes, from masses, (batch, lanes)."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(masses)
+    return NodeLogs(logs, np.full_like(logs, group.rounding))
 
 
 def rounded_rule(rule: Rule) -> Rule:

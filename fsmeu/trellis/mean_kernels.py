@@ -11,11 +11,12 @@ from fsmeu.trellis.batches import (
     ForwardLayers,
     FoundMeans,
     MeanBuffers,
+    MeanStep,
     Sentence,
 )
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_inline
 from fsmeu.trellis.paths import Paths
-from fsmeu.trellis.rows import ArcGroup, RowSlice, add, add_group, fill, padded
+from fsmeu.trellis.rows import ArcGroup, RowSlice, add_group, add_moved, fill, padded
 from fsmeu.trellis.sum_kernels import (
     JointTables,
     advance,
@@ -51,63 +52,52 @@ def hypothesis_gains(
 
 
 @jit_helper
-def add_means(
-    y_tables: YTables,
-    sentence: Sentence,
-    i: int,
-    f: ForwardLayers,
-    mean: Floats,
-    after: Floats,
-    gain: Floats,
-) -> None:
-    """Adds to ``after`` the expectations of a joint count by class after position i.
+def add_means(y: YTables, sentence: Sentence, i: int, f: ForwardLayers, step: MeanStep) -> None:
+    """Adds to ``step.after`` the expectations of a joint count by class after position i.
+
+    They are the expectations before it, moved along arcs, and what the step gains.
 
     Args:
-        y_tables: the tape of y with the model.
+        y: the tape of y with the model.
         sentence: the weights of the model.
         i: the position.
         f: the masses before it and after it.
-        mean: expectations by class before, as rows one after the other; so are those after.
-        after: what they are added to.
-        gain: what the joint count gains beside each feature of y.
+        step: expectations before and after, and gains.
     """
-    here = layer_at(f, i)
-    there = layer_at(f, i + 1)
-    kind = y_tables.kind[i]
-    size = padded(y_tables.columns[i])
-    wider = padded(y_tables.columns[i + 1])
+    kind = y.kind[i]
+    wider = padded(y.columns[i + 1])
     weights = weights_at(sentence, i)
-    rows = y_tables.rows
-    before = RowSlice(mean, 0, size)
-    for g in range(y_tables.class_groups_at[kind], y_tables.class_groups_at[kind + 1]):
-        begin = y_tables.class_groups.begin[g]
-        end = y_tables.class_groups.begin[g + 1]
-        group = ArcGroup(y_tables.incoming_arc, y_tables.class_groups.counted[g], begin, end)
-        into = RowSlice(after, y_tables.class_groups.target[g] * wider, wider)
-        add_group(rows, f.part, into, before, group, weights)
-    for u in range(y_tables.before_at[kind], y_tables.before_at[kind + 1]):
-        p = y_tables.before.pair[u]
-        if p >= y_tables.width[i]:
+    before = RowSlice(step.before, 0, padded(y.columns[i]))
+    for g in range(y.class_groups_at[kind], y.class_groups_at[kind + 1]):
+        begin = y.class_groups.begin[g]
+        end = y.class_groups.begin[g + 1]
+        group = ArcGroup(y.incoming_arc, y.class_groups.counted[g], begin, end)
+        into = RowSlice(step.after, y.class_groups.target[g] * wider, wider)
+        add_group(y.rows, f.part, into, before, group, weights)
+    for u in range(y.before_at[kind], y.before_at[kind + 1]):
+        p = y.before.pair[u]
+        if p >= y.width[i]:
             break
-        amount = gain[y_tables.before.feature[u]]
-        if amount != 0.0 and f.total[here, p] > 0.0:
-            held = y_tables.before.arc_set[u]
-            counted = f.place[here, p, 1]
-            scale = amount * f.scale[here, p]
-            for a in range(y_tables.arc_set[held], y_tables.arc_set[held + 1]):
-                weight = scale * weights.values[weights.begin + y_tables.arc[a, 2]]
-                into = RowSlice(after, y_tables.arc[a, 0] * wider, wider)
-                row = pair_row(f, here, p)
-                add(rows, into, row, weight, counted + y_tables.arc[a, 1])
-    for u in range(y_tables.after_at[kind], y_tables.after_at[kind + 1]):
-        p = y_tables.after.pair[u]
-        if p >= y_tables.width[i + 1]:
+        layer = layer_at(f, i)
+        amount = step.gain[y.before.feature[u]]
+        if amount != 0.0 and f.total[layer, p] > 0.0:
+            held = y.before.arc_set[u]
+            row = pair_row(f, layer, p)
+            for a in range(y.arc_set[held], y.arc_set[held + 1]):
+                weight = weights.values[weights.begin + y.arc[a, 2]]
+                into = RowSlice(step.after, y.arc[a, 0] * wider, wider)
+                counted = f.place[layer, p, 1] + y.arc[a, 1]
+                add_moved(y.rows, into, row, amount * f.scale[layer, p] * weight, counted)
+    for u in range(y.after_at[kind], y.after_at[kind + 1]):
+        p = y.after.pair[u]
+        if p >= y.width[i + 1]:
             break
-        amount = gain[y_tables.after.feature[u]]
-        if amount != 0.0 and f.total[there, p] > 0.0:
-            into = RowSlice(after, y_tables.class_of[p] * wider, wider)
-            counted = f.place[there, p, 1]
-            add(rows, into, pair_row(f, there, p), amount * f.scale[there, p], counted)
+        layer = layer_at(f, i + 1)
+        amount = step.gain[y.after.feature[u]]
+        if amount != 0.0 and f.total[layer, p] > 0.0:
+            into = RowSlice(step.after, y.class_of[p] * wider, wider)
+            counted = f.place[layer, p, 1]
+            add_moved(y.rows, into, pair_row(f, layer, p), amount * f.scale[layer, p], counted)
 
 
 @jit_inline
@@ -116,52 +106,43 @@ def means(tables: JointTables, sentence: Sentence, buffers: MeanBuffers, totals:
 
     Returns where the counter of z ends.
     """
-    y_tables = tables.y
-    paths = tables.z
-    amounts = tables.amounts
+    y = tables.y
+    n = sentence.n
     f = buffers.f
     gain = buffers.gain
-    mean = buffers.mean
-    after = buffers.after
-    classes = len(y_tables.member)
-    counts = len(mean)
+    counts = len(gain)
     state = 0
     ended = 0
-    begin_layers(y_tables, sentence, f)
+    begin_layers(y, sentence, f)
     for q in range(counts):
-        fill(mean[q], 0, classes * padded(y_tables.columns[0]), 0.0)
-    for i in range(sentence.n):
-        step = paths.step[paths.kind[i], state, sentence.labels[i]]
-        advance(y_tables, sentence, i, f, 0.0)
-        hypothesis_gains(paths, amounts, i, step, gain, False)
+        fill(buffers.mean[0, q], 0, len(y.member) * padded(y.columns[0]), 0.0)
+    for i in range(n):
+        step = tables.z.step[tables.z.kind[i], state, sentence.labels[i]]
+        advance(y, sentence, i, f, 0.0)
+        hypothesis_gains(tables.z, tables.amounts, i, step, gain, False)
         for q in range(counts):
-            fill(after[q], 0, classes * padded(y_tables.columns[i + 1]) + 4, 0.0)
-            add_means(y_tables, sentence, i, f, mean[q], after[q], gain[q])
-        hypothesis_gains(paths, amounts, i, step, gain, True)
+            after = buffers.mean[(i + 1) % 2, q]
+            fill(after, 0, len(y.member) * padded(y.columns[i + 1]) + 4, 0.0)
+            add_means(y, sentence, i, f, MeanStep(buffers.mean[i % 2, q], after, gain[q]))
+        hypothesis_gains(tables.z, tables.amounts, i, step, gain, True)
         state = step[0]
         ended += step[2]
-        mean, after = after, mean
-    n = sentence.n
-    size = padded(y_tables.columns[n])
+    size = padded(y.columns[n])
     for q in range(1 + counts):
         fill(totals[q], 0, totals.shape[1], 0.0)
-    ending(y_tables, sentence, f, totals[0])
-    for c in range(y_tables.classes[n]):
-        weight = sentence.final[y_tables.state[y_tables.member[c]]]
+    ending(y, sentence, f, totals[0])
+    for c in range(y.classes[n]):
+        weight = sentence.final[y.state[y.member[c]]]
         for q in range(counts):
-            for k in range(y_tables.columns[n]):
-                totals[1 + q, k] += weight * mean[q, c * size + k]
+            for k in range(y.columns[n]):
+                totals[1 + q, k] += weight * buffers.mean[n % 2, q, c * size + k]
     return ended
 
 
 @jit_entry
 def mean_batch(tables: JointTables, batch: Batch, buffers: MeanBuffers, found: FoundMeans) -> None:
     """Fills masses and expectations of joint counts of all sentences, see ``means``."""
-    deficit = buffers.f.deficit
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
-        totals = found.totals[s]
-        found.ended[s] = means(tables, sentence, buffers, totals)
-        for m in range(len(deficit)):
-            found.deficit[s, m] = deficit[m]
+        found.ended[s] = means(tables, sentence, buffers, found.totals[s])
         found.escaped[s] = buffers.f.escaped[0]

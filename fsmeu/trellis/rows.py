@@ -11,11 +11,6 @@ of rows, and kernels do not know which they have:
 the length ``padded``, and are 0 past the counter's values; rows by node have one number for each
 node, padded alike by zeros.
 
-What counting takes from the mass of rows by node is added up in ``f.deficit``. Where weights are
-stochastic, so that the probabilities of all that may follow add up to 1, the mass at the end is
-that at the start less the deficit: a sum of positive terms which is small where little is counted,
-while the mass itself would be rounded at every step.
-
 Places in flat arrays are unsigned where a loop is to be vectorised; sums of products take four
 numbers at a time, because numba does not reorder them.
 """
@@ -33,7 +28,7 @@ class Rows(NamedTuple):
 
     step: int  # how many places an item moves a row: 1 by count, 0 by node
     powers: Floats  # t^c by what is counted, (counts + 1, length of a row); by count empty
-    rises: Floats  # expm1(x c) by what an arc counts, (counts + 1, length of a row); or empty
+    copies: int  # by node, one more than the most that an arc counts; by count 0
 
 
 class RowSlice(NamedTuple):
@@ -45,9 +40,9 @@ class RowSlice(NamedTuple):
 
 
 class ArcGroup(NamedTuple):
-    """Arcs to one row that count alike."""
+    """Arcs to one row; in a group that moves rows, all count alike."""
 
-    arcs: Places  # row before, what is counted, weight
+    arcs: Places | Ints  # row before, what is counted, weight
     counted: int
     begin: int  # the first of them
     end: int
@@ -74,9 +69,15 @@ def start_row(rows: Rows, mass: Floats, begin: int, columns: int, number: float)
 
 
 @jit_small
+def moved(rows: Rows, row: RowSlice, counted: int, size: int) -> RowSlice:
+    """The part of a row, so long, that begins where items that are counted move it."""
+    return RowSlice(row.values, row.begin + counted * rows.step, size)
+
+
+@jit_small
 def add(rows: Rows, into: RowSlice, source: RowSlice, factor: float, counted: int) -> None:
-    """Adds a multiple of a row to another, so much being counted after it."""
-    goal = unsigned(into.begin) + unsigned(counted * rows.step)
+    """Adds a multiple of a row to another that begins where it is moved, so much being counted."""
+    goal = unsigned(into.begin)
     at = unsigned(source.begin)
     if rows.step or counted == 0:
         for c in range(unsigned(source.size)):
@@ -87,16 +88,9 @@ def add(rows: Rows, into: RowSlice, source: RowSlice, factor: float, counted: in
 
 
 @jit_small
-def pull(rows: Rows, into: RowSlice, source: RowSlice, factor: float, counted: int) -> None:
-    """Adds a multiple of a row of backward values to another, so much being counted before it."""
-    goal = unsigned(into.begin)
-    at = unsigned(source.begin) + unsigned(counted * rows.step)
-    if rows.step or counted == 0:
-        for c in range(unsigned(into.size)):
-            into.values[goal + c] += factor * source.values[at + c]
-    else:
-        for m in range(unsigned(into.size)):
-            into.values[goal + m] += factor * rows.powers[counted, m] * source.values[at + m]
+def add_moved(rows: Rows, into: RowSlice, source: RowSlice, factor: float, counted: int) -> None:
+    """Adds a multiple of a row of masses to another, so much being counted after it."""
+    add(rows, moved(rows, into, counted, source.size), source, factor, counted)
 
 
 @jit_helper
@@ -152,49 +146,42 @@ def row_of(arc: Places | Ints, e: int, stride: int, shift: int) -> int:
 
 @jit_helper
 def add_arcs(
-    into: RowSlice,
-    rows: RowSlice,
-    shift: int,
-    arc: Places | Ints,
-    begin: int,
-    end: int,
-    weights: RowSlice,
+    into: RowSlice, rows: RowSlice, shift: int, group: ArcGroup, weights: RowSlice
 ) -> None:
-    """Adds to a row what arcs (number of a row of ``rows``, counted, weight) lead to.
+    """Adds to a row what arcs lead to.
 
     Args:
         into: the row.
         rows: rows one after the other, ``rows.size`` apart.
         shift: how many places what an arc counts moves its row.
-        arc: the arcs, of which begin, ..., end - 1 are taken.
-        begin: the first arc.
-        end: the end of the arcs.
+        group: the arcs.
         weights: the weights of the position.
     """
+    arc = group.arcs
     one = unsigned(1)
     goal = unsigned(into.begin)
     size = unsigned(into.size)
     stride = unsigned(rows.size)
-    moved = unsigned(shift)
+    step = unsigned(shift)
     first = unsigned(weights.begin)
-    e = unsigned(begin)
-    last = unsigned(end)
+    e = unsigned(group.begin)
+    last = unsigned(group.end)
     if size == one:
         total = into.values[goal]
         for g in range(e, last):
             weight = weights.values[first + unsigned(arc[g, 2])]
-            total += weight * rows.values[row_of(arc, g, stride, moved)]
+            total += weight * rows.values[row_of(arc, g, stride, step)]
         into.values[goal] = total
         e = last
     while e + unsigned(4) <= last:
-        a = row_of(arc, e, stride, moved)
+        a = row_of(arc, e, stride, step)
         v = weights.values[first + unsigned(arc[e, 2])]
-        b = row_of(arc, e + one, stride, moved)
+        b = row_of(arc, e + one, stride, step)
         w = weights.values[first + unsigned(arc[e + one, 2])]
         e += unsigned(2)
-        c = row_of(arc, e, stride, moved)
+        c = row_of(arc, e, stride, step)
         x = weights.values[first + unsigned(arc[e, 2])]
-        d = row_of(arc, e + one, stride, moved)
+        d = row_of(arc, e + one, stride, step)
         y = weights.values[first + unsigned(arc[e + one, 2])]
         e += unsigned(2)
         for k in range(size):
@@ -202,7 +189,7 @@ def add_arcs(
             into.values[goal + k] = total + x * rows.values[c + k] + y * rows.values[d + k]
     while e < last:
         weight = weights.values[first + unsigned(arc[e, 2])]
-        at = row_of(arc, e, stride, moved)
+        at = row_of(arc, e, stride, step)
         for k in range(size):
             into.values[goal + k] += weight * rows.values[at + k]
         e += one
@@ -224,28 +211,18 @@ def add_group(
     """
     if rows.step or group.counted == 0:
         goal = RowSlice(into.values, into.begin + group.counted * rows.step, before.size)
-        add_arcs(goal, before, 0, group.arcs, group.begin, group.end, weights)
+        add_arcs(goal, before, 0, group, weights)
     else:
         fill(part, 0, into.size, 0.0)
         goal = RowSlice(part, 0, into.size)
-        add_arcs(goal, before, 0, group.arcs, group.begin, group.end, weights)
+        add_arcs(goal, before, 0, group, weights)
         add(rows, into, goal, 1.0, group.counted)
-
-
-@jit_small
-def add_deficit(
-    rows: Rows, deficit: Floats, row: RowSlice, factor: float, before: int, counted: int
-) -> None:
-    """Adds to the deficit what counting takes from a multiple of a row; by count, nothing."""
-    for m in range(unsigned(len(deficit))):
-        taken = rows.rises[counted, m] * rows.powers[before + counted, m]
-        deficit[m] += taken * factor * row.values[unsigned(row.begin) + m]
 
 
 @jit_helper
 def fill_shifted_copies(rows: Rows, values: Floats, classes: int, size: int) -> None:
     """Fills the rows of classes for arcs that count 1, 2, ..., behind those that count nothing."""
-    for counted in range(1, len(rows.rises)):
+    for counted in range(1, rows.copies):
         shift = counted * classes * size
         for c in range(classes):
             at = unsigned(c * size)

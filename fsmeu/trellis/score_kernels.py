@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from fsmeu.arrays import Floats
 from fsmeu.trellis.batches import (
-    BackwardRows,
     Batch,
     Flow,
-    ForwardLayers,
     FoundScores,
     ScoreBuffers,
     Sentence,
@@ -34,106 +32,82 @@ from fsmeu.trellis.y_tables import YTables
 
 
 @jit_small
-def add_scores(
-    amounts: Amounts, table: int, feature: int, ask: Flow, flow: Floats, score: Floats
-) -> None:
+def add_scores(amounts: Amounts, table: int, feature: int, flow: Flow, score: Floats) -> None:
     """Adds to scores of rows of z what flows through a pair that shows a feature of y.
 
     Args:
         amounts: what terms add.
         table: the table of the position.
         feature: the feature of y.
-        ask: the joint counts that are looked at.
-        flow: what flows through the pair, a number for each lane, or one.
+        flow: the joint counts that are looked at; the flow itself is in ``flow.f.part``, a number
+            for each lane, or one.
         score: the scores of a position, (score rows * lanes,).
     """
     for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
         row = amounts.row[e]
-        if len(ask.group) == 1 or ask.group[amounts.joint[row]] == ask.q:
-            add_flow(flow, amounts.amount[e], row, score)
+        if len(flow.group) == 1 or flow.group[amounts.joint[row]] == flow.q:
+            add_flow(flow.f.part, amounts.amount[e], row, score)
 
 
 @jit_helper
 def flows_at(
-    y_tables: YTables,
-    amounts: Amounts,
-    sentence: Sentence,
-    i: int,
-    f: ForwardLayers,
-    ask: Flow,
-    back: BackwardRows,
-    score: Floats,
+    y: YTables, amounts: Amounts, sentence: Sentence, i: int, flow: Flow, score: Floats
 ) -> None:
     """Adds to ``score`` E[amount f(y's count)] for every feature of z at position i.
 
     Fills the backward values of classes before the position, from those after it.
 
     Args:
-        y_tables: the tape of y with the model.
+        y: the tape of y with the model.
         amounts: what terms add.
         sentence: the weights of the model.
         i: the position.
-        f: the masses of all layers.
-        ask: the joint counts, and what is left out.
-        back: backward values, and arrays to work in.
+        flow: masses of all layers, backward values, and what is asked for.
         score: (score rows * lanes,).
     """
-    after = back.layers[(i + 1) % 2]
-    sets = back.sets
-    kind = y_tables.kind[i]
+    f = flow.f
+    beyond = flow.back.layers[(i + 1) % 2]
+    sets = flow.back.sets
+    kind = y.kind[i]
     table = amounts.table[i]
-    wider = padded(y_tables.columns[i + 1])
-    for u in range(y_tables.after_at[kind], y_tables.after_at[kind + 1]):
-        p = y_tables.after.pair[u]
-        if p >= y_tables.width[i + 1]:
+    wider = padded(y.columns[i + 1])
+    for u in range(y.after_at[kind], y.after_at[kind + 1]):
+        p = y.after.pair[u]
+        if p >= y.width[i + 1]:
             break
-        if f.total[i + 1, p] > ask.prune_below:
-            beyond = RowSlice(after, y_tables.class_of[p] * wider, wider)
-            counted = f.place[i + 1, p, 1]
+        if f.total[i + 1, p] > flow.prune_below:
+            back = RowSlice(beyond, y.class_of[p] * wider, wider)
             row = pair_row(f, i + 1, p)
-            flow_into(y_tables.rows, f.part, row, beyond, f.scale[i + 1, p], counted)
-            add_scores(amounts, table, y_tables.after.feature[u], ask, f.part, score)
-    set_sums(y_tables, sentence, i, after, sets)
-    size = padded(y_tables.columns[i])
-    begin = y_tables.arc_sets_at[kind]
-    for u in range(y_tables.before_at[kind], y_tables.before_at[kind + 1]):
-        p = y_tables.before.pair[u]
-        if p >= y_tables.width[i]:
+            flow_into(y.rows, f.part, row, back, f.scale[i + 1, p], f.place[i + 1, p, 1])
+            add_scores(amounts, table, y.after.feature[u], flow, score)
+    set_sums(y, sentence, i, beyond, sets)
+    size = padded(y.columns[i])
+    begin = y.arc_sets_at[kind]
+    for u in range(y.before_at[kind], y.before_at[kind + 1]):
+        p = y.before.pair[u]
+        if p >= y.width[i]:
             break
-        if f.total[i, p] > ask.prune_below:
-            beyond = RowSlice(sets, (y_tables.before.arc_set[u] - begin) * size, size)
-            counted = f.place[i, p, 1]
+        if f.total[i, p] > flow.prune_below:
+            back = RowSlice(sets, (y.before.arc_set[u] - begin) * size, size)
             row = pair_row(f, i, p)
-            flow_into(y_tables.rows, f.part, row, beyond, f.scale[i, p], counted)
-            add_scores(amounts, table, y_tables.before.feature[u], ask, f.part, score)
-    class_values(y_tables, i, sets, back.layers[i % 2])
+            flow_into(y.rows, f.part, row, back, f.scale[i, p], f.place[i, p, 1])
+            add_scores(amounts, table, y.before.feature[u], flow, score)
+    class_values(y, i, sets, flow.back.layers[i % 2])
 
 
 @jit_helper
-def flows(
-    y_tables: YTables,
-    amounts: Amounts,
-    sentence: Sentence,
-    f: ForwardLayers,
-    ask: Flow,
-    back: BackwardRows,
-    score: Floats,
-) -> None:
+def flows(y: YTables, amounts: Amounts, sentence: Sentence, flow: Flow, score: Floats) -> None:
     """Adds to ``score`` (n, score rows) the flows of all positions, see ``flows_at``."""
-    ending_values(y_tables, sentence, ask.ends, back.layers[sentence.n % 2])
+    ending_values(y, sentence, flow.ends, flow.back.layers[sentence.n % 2])
     for i in range(sentence.n - 1, -1, -1):
-        flows_at(y_tables, amounts, sentence, i, f, ask, back, score[i])
+        flows_at(y, amounts, sentence, i, flow, score[i])
 
 
 @jit_entry
 def score_batch(
-    tables: JointTables,
-    batch: Batch,
-    ends: Floats,
-    buffers: ScoreBuffers,
-    found: FoundScores,
+    tables: JointTables, batch: Batch, ends: Floats, buffers: ScoreBuffers, found: FoundScores
 ) -> None:
-    """Fills scores of the steps of all sentences, where the counter ends, and deficits.
+    """Fills scores of the steps of all sentences, and where the counter ends.
 
     Args:
         tables: both tapes, and what terms add.
@@ -142,22 +116,20 @@ def score_batch(
         buffers: arrays to work in.
         found: what is filled.
     """
-    y_tables = tables.y
+    y = tables.y
     f = buffers.f
     back = buffers.back
     count = 0
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
-        forward(y_tables, sentence, f, 0.0)
-        ending(y_tables, sentence, f, found.count_probability[s])
-        for m in range(len(f.deficit)):
-            found.deficit[s, m] = f.deficit[m]
+        forward(y, sentence, f, 0.0)
+        ending(y, sentence, f, found.count_probability[s])
         found.escaped[s] = f.escaped[0]
         for q in range(len(buffers.group)):
-            ask = Flow(buffers.group, q, ends[s, q], found.prune_below)
-            ending_values(y_tables, sentence, ask.ends, back.layers[batch.n % 2])
+            flow = Flow(f, back, buffers.group, q, ends[s, q], found.prune_below)
+            ending_values(y, sentence, flow.ends, back.layers[batch.n % 2])
             for i in range(batch.n - 1, -1, -1):
-                flows_at(y_tables, tables.amounts, sentence, i, f, ask, back, buffers.score)
+                flows_at(y, tables.amounts, sentence, i, flow, buffers.score)
                 count = keep_scores(tables.z, i, buffers.score, found, count)
         found.begins[s + 1] = count
 

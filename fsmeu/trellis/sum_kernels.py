@@ -24,8 +24,8 @@ from fsmeu.trellis.rows import (
     RowSlice,
     add,
     add_arcs,
-    add_deficit,
     add_group,
+    add_moved,
     fill,
     fill_shifted_copies,
     padded,
@@ -92,227 +92,230 @@ def begin_row(f: ForwardLayers, layer: int, p: int, size: int) -> None:
 
 
 @jit_helper
-def class_sums(y_tables: YTables, i: int, f: ForwardLayers) -> None:
-    """Fills rows and probabilities of classes before position i, from those of pairs."""
-    layer = layer_at(f, i)
-    size = padded(y_tables.columns[i])
-    class_row = f.class_row[i % 2]
-    class_total = f.class_total[i % 2]
-    fill(class_row, 0, len(y_tables.member) * size + 4, 0.0)
-    fill(class_total, 0, len(y_tables.member), 0.0)
-    for p in range(y_tables.width[i]):
-        total = f.total[layer, p]
-        if total > 0.0:
-            c = y_tables.class_of[p]
-            into = RowSlice(class_row, c * size, size)
-            counted = f.place[layer, p, 1]
-            add(y_tables.rows, into, pair_row(f, layer, p), f.scale[layer, p], counted)
-            class_total[c] += total
+def begin_classes(y: YTables, i: int, f: ForwardLayers) -> int:
+    """Empties the rows and probabilities of classes before position i; returns their length."""
+    size: int = padded(y.columns[i])
+    fill(f.class_row[i % 2], 0, len(y.member) * size + 4, 0.0)
+    fill(f.class_total[i % 2], 0, len(y.member), 0.0)
+    return size
 
 
 @jit_helper
-def advance_classes(y_tables: YTables, sentence: Sentence, i: int, f: ForwardLayers) -> None:
+def class_sums(y: YTables, i: int, f: ForwardLayers) -> None:
+    """Fills rows and probabilities of classes before position i, from those of pairs."""
+    layer = layer_at(f, i)
+    size = begin_classes(y, i, f)
+    for p in range(y.width[i]):
+        if f.total[layer, p] > 0.0:
+            c = y.class_of[p]
+            into = RowSlice(f.class_row[i % 2], c * size, size)
+            counted = f.place[layer, p, 1]
+            add_moved(y.rows, into, pair_row(f, layer, p), f.scale[layer, p], counted)
+            f.class_total[i % 2, c] += f.total[layer, p]
+
+
+@jit_helper
+def advance_classes(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) -> None:
     """Fills rows and probabilities of classes after position i, from those before it.
 
     All pairs of a class have the same future, so that classes have arcs as pairs do. What class
     arcs lead to is in the rows of pairs after, to which nothing else was added so far.
     """
     there = layer_at(f, i + 1)
-    kind = y_tables.kind[i]
-    size = padded(y_tables.columns[i])
-    wider = padded(y_tables.columns[i + 1])
+    kind = y.kind[i]
+    size = padded(y.columns[i])
+    wider = begin_classes(y, i + 1, f)
     weights = weights_at(sentence, i)
-    here_row = f.class_row[i % 2]
     here_total = f.class_total[i % 2]
     class_row = f.class_row[(i + 1) % 2]
     class_total = f.class_total[(i + 1) % 2]
-    fill(class_row, 0, len(y_tables.member) * wider + 4, 0.0)
-    fill(class_total, 0, len(y_tables.member), 0.0)
-    for g in range(y_tables.target_groups_at[kind], y_tables.target_groups_at[kind + 1]):
-        target = y_tables.target_groups.target[g]
-        if target >= y_tables.width[i + 1]:
+    for g in range(y.target_groups_at[kind], y.target_groups_at[kind + 1]):
+        target = y.target_groups.target[g]
+        if target >= y.width[i + 1]:
             break
-        if y_tables.target_groups.opens[g]:
-            c = y_tables.class_of[target]
-            into = RowSlice(class_row, c * wider, wider)
-            add(y_tables.rows, into, pair_row(f, there, target), 1.0, 0)
+        if y.target_groups.opens[g]:
+            c = y.class_of[target]
+            add(y.rows, RowSlice(class_row, c * wider, wider), pair_row(f, there, target), 1.0, 0)
             class_total[c] += f.total[there, target]
-    for e in range(y_tables.class_steps_at[kind], y_tables.class_steps_at[kind + 1]):
-        c = y_tables.class_steps.target[e]
-        before = y_tables.class_steps.source[e]
+    for e in range(y.class_steps_at[kind], y.class_steps_at[kind + 1]):
+        before = y.class_steps.source[e]
         if here_total[before] > 0.0:
-            weight = weights.values[weights.begin + y_tables.class_steps.weight[e]]
+            c = y.class_steps.target[e]
+            weight = weights.values[weights.begin + y.class_steps.weight[e]]
             into = RowSlice(class_row, c * wider, wider)
-            row = RowSlice(here_row, before * size, size)
-            add(y_tables.rows, into, row, weight, y_tables.class_steps.counted[e])
+            row = RowSlice(f.class_row[i % 2], before * size, size)
+            add_moved(y.rows, into, row, weight, y.class_steps.counted[e])
             class_total[c] += weight * here_total[before]
 
 
 @jit_helper
-def advance(
-    y_tables: YTables, sentence: Sentence, i: int, f: ForwardLayers, prune_below: float
+def advance_groups(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) -> None:
+    """Begins the rows of pairs after position i that are sums, with what class arcs lead to."""
+    there = layer_at(f, i + 1)
+    kind = y.kind[i]
+    size = padded(y.columns[i])
+    wider = padded(y.columns[i + 1])
+    weights = weights_at(sentence, i)
+    before = RowSlice(f.class_row[i % 2], 0, size)
+    class_total = f.class_total[i % 2]
+    for g in range(y.target_groups_at[kind], y.target_groups_at[kind + 1]):
+        target = y.target_groups.target[g]
+        if target >= y.width[i + 1]:
+            break
+        if y.target_groups.opens[g]:
+            begin_row(f, there, target, wider)
+        begin = y.target_groups.begin[g]
+        end = y.target_groups.begin[g + 1]
+        group = ArcGroup(y.class_arc, y.target_groups.counted[g], begin, end)
+        into = RowSlice(f.mass, f.place[there, target, 0], size)
+        add_group(y.rows, f.part, into, before, group, weights)
+        total = 0.0
+        for e in range(begin, end):
+            weight = weights.values[weights.begin + y.class_arc[e, 2]]
+            total += weight * class_total[y.class_arc[e, 0]]
+        f.total[there, target] += total
+
+
+@jit_helper
+def advance_pairs(
+    y: YTables, sentence: Sentence, i: int, f: ForwardLayers, prune_below: float
 ) -> None:
-    """Fills the masses after position i from those before it; masses up to a limit are dropped."""
+    """Adds to the masses of pairs after position i what pair arcs lead to."""
     here = layer_at(f, i)
     there = layer_at(f, i + 1)
-    kind = y_tables.kind[i]
-    size = padded(y_tables.columns[i])
-    wider = padded(y_tables.columns[i + 1])
-    wide = y_tables.width[i + 1]
+    kind = y.kind[i]
+    wider = padded(y.columns[i + 1])
     weights = weights_at(sentence, i)
-    if f.recycles[0]:  # rows before the last layer are not looked at again
-        f.top[0] = there * (len(f.mass) // 2)
-    class_row = f.class_row[i % 2]
-    class_total = f.class_total[i % 2]
-    fill(f.total[there], 0, wide, 0.0)
-    for g in range(y_tables.target_groups_at[kind], y_tables.target_groups_at[kind + 1]):
-        target = y_tables.target_groups.target[g]
-        if target >= wide:
+    for e in range(y.pair_arcs_at[kind], y.pair_arcs_at[kind + 1]):
+        source = y.pair_arcs.source[e]
+        if source >= y.width[i]:
             break
-        if y_tables.target_groups.opens[g]:
-            begin_row(f, there, target, wider)
-        begin = y_tables.target_groups.begin[g]
-        end = y_tables.target_groups.begin[g + 1]
-        group = ArcGroup(y_tables.class_arc, y_tables.target_groups.counted[g], begin, end)
-        into = RowSlice(f.mass, f.place[there, target, 0], size)
-        add_group(y_tables.rows, f.part, into, RowSlice(class_row, 0, size), group, weights)
-        if group.counted:
-            row = RowSlice(f.part, 0, size)
-            add_deficit(y_tables.rows, f.deficit, row, 1.0, 0, group.counted)
-        moved = 0.0
-        for e in range(begin, end):
-            weight = weights.values[weights.begin + y_tables.class_arc[e, 2]]
-            moved += weight * class_total[y_tables.class_arc[e, 0]]
-        f.total[there, target] += moved
-    if len(y_tables.class_arc) > 0:
-        advance_classes(y_tables, sentence, i, f)
-    for e in range(y_tables.pair_arcs_at[kind], y_tables.pair_arcs_at[kind + 1]):
-        target = y_tables.pair_arcs.target[e]
-        source = y_tables.pair_arcs.source[e]
-        if source >= y_tables.width[i]:
-            break
-        weight = weights.values[weights.begin + y_tables.pair_arcs.weight[e]]
-        counted = y_tables.pair_arcs.counted[e]
-        moved = weight * f.total[here, source]
-        if moved > prune_below:
-            f.total[there, target] += moved
-            before = f.place[here, source, 1]
+        weight = weights.values[weights.begin + y.pair_arcs.weight[e]]
+        mass = weight * f.total[here, source]
+        if mass > prune_below:
+            target = y.pair_arcs.target[e]
+            f.total[there, target] += mass
+            counted = f.place[here, source, 1] + y.pair_arcs.counted[e]
             scale = weight * f.scale[here, source]
             row = pair_row(f, here, source)
-            if counted:
-                add_deficit(y_tables.rows, f.deficit, row, scale, before, counted)
-            if y_tables.pair_arcs.is_joined[e]:
+            if y.pair_arcs.is_joined[e]:
                 into = RowSlice(f.mass, f.place[there, target, 0], wider)
-                add(y_tables.rows, into, row, scale, before + counted)
+                add_moved(y.rows, into, row, scale, counted)
             else:
                 f.scale[there, target] = scale
                 f.place[there, target, 0] = row.begin
-                f.place[there, target, 1] = before + counted
+                f.place[there, target, 1] = counted
                 f.place[there, target, 2] = row.size
-    for a in range(len(y_tables.at_cap)):
-        if y_tables.at_cap[a] < wide:
-            f.escaped[0] += f.total[there, y_tables.at_cap[a]]
 
 
 @jit_helper
-def begin_layers(y_tables: YTables, sentence: Sentence, f: ForwardLayers) -> None:
+def advance(y: YTables, sentence: Sentence, i: int, f: ForwardLayers, prune_below: float) -> None:
+    """Fills the masses after position i from those before it; masses up to a limit are dropped."""
+    there = layer_at(f, i + 1)
+    if f.recycles[0]:  # rows before the last layer are not looked at again
+        f.top[0] = there * (len(f.mass) // 2)
+    fill(f.total[there], 0, y.width[i + 1], 0.0)
+    advance_groups(y, sentence, i, f)
+    if len(y.class_arc) > 0:
+        advance_classes(y, sentence, i, f)
+    advance_pairs(y, sentence, i, f, prune_below)
+    for a in range(len(y.at_cap)):
+        if y.at_cap[a] < y.width[i + 1]:
+            f.escaped[0] += f.total[there, y.at_cap[a]]
+
+
+@jit_helper
+def begin_layers(y: YTables, sentence: Sentence, f: ForwardLayers) -> None:
     """Fills layer 0."""
     f.top[0] = 0
     f.escaped[0] = 0.0
-    fill(f.deficit, 0, len(f.deficit), 0.0)
-    for p in range(y_tables.width[0]):
-        begin_row(f, 0, p, padded(y_tables.columns[0]))
-        start_row(y_tables.rows, f.mass, f.place[0, p, 0], y_tables.columns[0], sentence.start[p])
+    for p in range(y.width[0]):
+        begin_row(f, 0, p, padded(y.columns[0]))
+        start_row(y.rows, f.mass, f.place[0, p, 0], y.columns[0], sentence.start[p])
         f.total[0, p] = sentence.start[p]
-    class_sums(y_tables, 0, f)
+    class_sums(y, 0, f)
 
 
 @jit_helper
-def forward(y_tables: YTables, sentence: Sentence, f: ForwardLayers, prune_below: float) -> None:
+def forward(y: YTables, sentence: Sentence, f: ForwardLayers, prune_below: float) -> None:
     """Fills layers 0, ..., n; masses up to a limit are dropped."""
-    begin_layers(y_tables, sentence, f)
+    begin_layers(y, sentence, f)
     for i in range(sentence.n):
-        advance(y_tables, sentence, i, f, prune_below)
+        advance(y, sentence, i, f, prune_below)
 
 
 @jit_helper
-def ending(
-    y_tables: YTables, sentence: Sentence, f: ForwardLayers, count_probability: Floats
-) -> None:
+def ending(y: YTables, sentence: Sentence, f: ForwardLayers, count_probability: Floats) -> None:
     """Adds to ``count_probability`` the masses of the last layer, by count or lane."""
     n = sentence.n
     layer = layer_at(f, n)
-    columns = y_tables.columns[n]
+    columns = y.columns[n]
     into = RowSlice(count_probability, 0, columns)
-    for p in range(y_tables.width[n]):
+    for p in range(y.width[n]):
         if f.total[layer, p] > 0.0:
             row = pair_row(f, layer, p)
             counted = f.place[layer, p, 1]
-            weight = sentence.final[y_tables.state[p]] * f.scale[layer, p]
-            size = min(row.size, columns - counted * y_tables.rows.step)
-            add(y_tables.rows, into, RowSlice(row.values, row.begin, size), weight, counted)
+            weight = sentence.final[y.state[p]] * f.scale[layer, p]
+            size = min(row.size, columns - counted * y.rows.step)
+            add_moved(y.rows, into, RowSlice(row.values, row.begin, size), weight, counted)
 
 
 # -- backward values -------------------------------------------------------------------------------
 
 
 @jit_helper
-def set_sums(y_tables: YTables, sentence: Sentence, i: int, beyond: Floats, values: Floats) -> None:
+def set_sums(y: YTables, sentence: Sentence, i: int, beyond: Floats, values: Floats) -> None:
     """Fills ``values`` with the rows of all arc sets of position i, from those of classes after."""
-    kind = y_tables.kind[i]
-    size = padded(y_tables.columns[i])
-    rows = RowSlice(beyond, 0, padded(y_tables.columns[i + 1]))
-    shift = 1 if y_tables.rows.step else len(y_tables.member) * rows.size
+    kind = y.kind[i]
+    size = padded(y.columns[i])
+    rows = RowSlice(beyond, 0, padded(y.columns[i + 1]))
+    shift = 1 if y.rows.step else len(y.member) * rows.size
     weights = weights_at(sentence, i)
-    begin = y_tables.arc_sets_at[kind]
-    end = y_tables.arc_sets_at[kind + 1]
+    begin = y.arc_sets_at[kind]
+    end = y.arc_sets_at[kind + 1]
     fill(values, 0, (end - begin) * size, 0.0)
     for s in range(begin, end):
         into = RowSlice(values, (s - begin) * size, size)
-        first = y_tables.arc_set[s]
-        add_arcs(into, rows, shift, y_tables.arc, first, y_tables.arc_set[s + 1], weights)
+        group = ArcGroup(y.arc, 0, y.arc_set[s], y.arc_set[s + 1])
+        add_arcs(into, rows, shift, group, weights)
 
 
 @jit_helper
-def class_values(y_tables: YTables, i: int, values: Floats, back: Floats) -> None:
+def class_values(y: YTables, i: int, values: Floats, back: Floats) -> None:
     """Fills ``back`` with the backward values of classes before position i, from arc sets'."""
-    kind = y_tables.kind[i]
-    size = padded(y_tables.columns[i])
-    first = y_tables.arc_sets_at[kind]
-    fill(back, 0, len(y_tables.member) * size, 0.0)
-    for c in range(y_tables.classes[i]):
+    kind = y.kind[i]
+    size = padded(y.columns[i])
+    first = y.arc_sets_at[kind]
+    fill(back, 0, len(y.member) * size, 0.0)
+    for c in range(y.classes[i]):
         into = RowSlice(back, c * size, size)
-        for e in range(y_tables.class_sets_at[kind, c], y_tables.class_sets_at[kind, c + 1]):
-            row = RowSlice(values, (y_tables.class_set[e] - first) * size, size)
-            add(y_tables.rows, into, row, 1.0, 0)
-    fill_shifted_copies(y_tables.rows, back, len(y_tables.member), size)
+        for e in range(y.class_sets_at[kind, c], y.class_sets_at[kind, c + 1]):
+            row = RowSlice(values, (y.class_set[e] - first) * size, size)
+            add(y.rows, into, row, 1.0, 0)
+    fill_shifted_copies(y.rows, back, len(y.member), size)
 
 
 @jit_helper
-def ending_values(y_tables: YTables, sentence: Sentence, ends: Floats, back: Floats) -> None:
+def ending_values(y: YTables, sentence: Sentence, ends: Floats, back: Floats) -> None:
     """Fills ``back`` with the backward values of classes in the last layer, ``ends`` as a row."""
     n = sentence.n
-    size = padded(y_tables.columns[n])
+    size = padded(y.columns[n])
     fill(back, 0, len(back), 0.0)
-    for c in range(y_tables.classes[n]):
-        weight = sentence.final[y_tables.state[y_tables.member[c]]]
-        for k in range(y_tables.columns[n]):
+    for c in range(y.classes[n]):
+        weight = sentence.final[y.state[y.member[c]]]
+        for k in range(y.columns[n]):
             back[c * size + k] = weight * ends[k]
-    fill_shifted_copies(y_tables.rows, back, len(y_tables.member), size)
+    fill_shifted_copies(y.rows, back, len(y.member), size)
 
 
 @jit_entry
-def mass_batch(
-    y_tables: YTables, batch: Batch, f: ForwardLayers, ends: Floats, escaped: Floats
-) -> None:
-    """Fills ``ends`` (batch, 2, row): the masses at the end, by count or lane, and deficits.
+def mass_batch(y: YTables, batch: Batch, f: ForwardLayers, ends: Floats, escaped: Floats) -> None:
+    """Fills ``ends`` (batch, row): the masses at the end, by count or lane.
 
     And ``escaped`` (batch,): bounds on the probability that an age of y reaches its cap.
     """
     for s in range(len(batch.weights)):
         sentence = sentence_of(batch, s)
-        forward(y_tables, sentence, f, 0.0)
-        ending(y_tables, sentence, f, ends[s, 0])
-        for m in range(len(f.deficit)):
-            ends[s, 1, m] = f.deficit[m]
+        forward(y, sentence, f, 0.0)
+        ending(y, sentence, f, ends[s])
         escaped[s] = f.escaped[0]

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.trellis.kernels import jit_entry, jit_helper, unsigned
-from fsmeu.trellis.rows import RowSlice, add_arcs, dot, fill
+from fsmeu.trellis.rows import ArcGroup, RowSlice, add_arcs, dot, fill
 
 
 class AcceptorArcs(NamedTuple):
@@ -123,7 +123,8 @@ def gather(at: Position, g: int, layer: MassLayer) -> None:
         fill(layer.row, q * states + low, q * states + high, 0.0)
         into = RowSlice(layer.row, q * states + low, high - low)
         masses = RowSlice(layer.mass[q * width * states + low :], 0, states)
-        add_arcs(into, masses, 0, acceptor.arc, begin, end, RowSlice(at.weight, 0, 0))
+        group = ArcGroup(acceptor.arc, 0, begin, end)
+        add_arcs(into, masses, 0, group, RowSlice(at.weight, 0, 0))
 
 
 @jit_helper

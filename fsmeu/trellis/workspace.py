@@ -60,7 +60,7 @@ class Workspace:
     def layer_cells(self, n: int) -> tuple[int, int]:
         """The size of an array of one layer's pairs, and of one of classes."""
         columns = int(padded(self.y_tables.columns[n]))
-        classes = len(self.y_tables.member) * max(1, len(self.y_tables.rows.rises))
+        classes = len(self.y_tables.member)
         return int(self.y_tables.width[n]) * columns + self.margin, classes * columns + self.margin
 
     @cached_property
@@ -93,7 +93,6 @@ class Workspace:
             class_row=np.zeros((2, self.layer_cells(n)[1])),
             class_total=np.zeros((2, len(self.y_tables.member))),
             part=np.zeros(max(1, self.lanes)),
-            deficit=np.zeros(self.lanes),
             escaped=np.zeros(1),
         )
 
@@ -163,14 +162,13 @@ class Workspace:
         classes = self.layer_cells(n)[1]
         return MeanBuffers(
             f=self.forward_layers(n, 2),
-            mean=np.zeros((self.counts, classes)),
-            after=np.zeros((self.counts, classes)),
+            mean=np.zeros((2, self.counts, classes)),
             gain=np.zeros((self.counts, self.amounts.features + 1)),
         )
 
     def backward_rows(self, n: int) -> BackwardRows:
-        """Arrays for backward values."""
-        classes = self.layer_cells(n)[1]
+        """Arrays for backward values; by node, with rows of classes moved by what arcs count."""
+        classes = max(1, self.y_tables.rows.copies) * self.layer_cells(n)[1]
         sets = int(np.diff(self.y_tables.arc_sets_at).max(initial=0))
         cells = sets * int(padded(self.y_tables.columns[n])) + self.margin
         return BackwardRows(np.zeros((2, classes)), np.zeros(cells))
@@ -214,10 +212,8 @@ class Workspace:
             mean_at=mean_at,
             gain=np.zeros((self.counts, self.amounts.features + 1)),
             states=np.zeros(n, np.int64),
-            back=np.zeros((self.counts, classes)),
-            older=np.zeros((self.counts, classes)),
-            mass_back=np.zeros(layer),
-            mass_older=np.zeros(layer),
+            back=np.zeros((2, self.counts, max(1, self.y_tables.rows.copies) * classes)),
+            mass_back=np.zeros((2, layer)),
             class_back=np.zeros(classes),
             sets=self.backward_rows(n).sets,
             count_probability=np.zeros(int(self.y_tables.columns[n])),

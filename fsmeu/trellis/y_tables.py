@@ -28,8 +28,6 @@ from fsmeu.fst.distinct import by_first, distinct_rows, distinct_sets, first_pla
 from fsmeu.trellis.composed import Composed, begins_of, classes_of, features_of
 from fsmeu.trellis.rows import Rows
 
-_STEEP = 30.0  # x c from which on a deficit would be all of the mass
-
 
 class PairArcs(NamedTuple):
     """Arcs from pair to pair, by source."""
@@ -229,7 +227,7 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
             feature=_places(shown.of_target[after, told]),
         ),
         at_cap=np.flatnonzero(composed.at_cap),
-        rows=Rows(1, np.zeros((0, 0)), np.zeros((0, 0))),
+        rows=Rows(1, np.zeros((0, 0)), 0),
     )
 
 
@@ -242,11 +240,8 @@ def at_nodes(y_tables: YTables, nodes: Floats) -> YTables:
     powers = np.zeros((len(exponents), size))
     with np.errstate(over="ignore"):  # a node whose masses are infinite tells nothing
         powers[:, : len(nodes)] = np.exp(-exponents)
-    # Where counting one item takes nearly all, the deficit is not looked at.
-    rises = np.zeros((copies, size))
-    rises[:, : len(nodes)] = np.expm1(np.minimum(exponents[:copies], _STEEP))
     columns = np.full_like(y_tables.columns, len(nodes))
-    return y_tables._replace(columns=columns, rows=Rows(0, powers, rises))
+    return y_tables._replace(columns=columns, rows=Rows(0, powers, copies))
 
 
 def uncounted(y_tables: YTables) -> YTables:
