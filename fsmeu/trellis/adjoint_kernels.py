@@ -25,6 +25,7 @@ from fsmeu.trellis.sum_kernels import (
     ending_values,
     forward,
     pair_row,
+    position_at,
     sentence_of,
     set_sums,
     weights_at,
@@ -134,43 +135,41 @@ def mass_slopes(
 ) -> None:
     """The share of mass: fills what a unit adds before position i, and adds to slopes of arcs."""
     f = buffers.f
-    kind = y.kind[i]
-    size = padded(y.columns[i])
-    wider = padded(y.columns[i + 1])
+    at = position_at(y, sentence, i)
     first = sentence.weight_at[i]
     ahead = buffers.mass_back[(i + 1) % 2]
     mass_back = buffers.mass_back[i % 2]
     class_back = buffers.class_back
-    fill(mass_back, 0, y.width[i] * size + 4, 0.0)
-    fill(class_back, 0, len(y.member) * size, 0.0)
+    fill(mass_back, 0, y.width[i] * at.size + 4, 0.0)
+    fill(class_back, 0, len(y.member) * at.size, 0.0)
     class_sums(y, i, f)
-    for g in range(y.target_groups_at[kind], y.target_groups_at[kind + 1]):
+    for g in range(y.target_groups_at[at.kind], y.target_groups_at[at.kind + 1]):
         if y.target_groups.target[g] >= y.width[i + 1]:
             break
-        after = RowSlice(ahead, y.target_groups.target[g] * wider, wider)
+        after = RowSlice(ahead, y.target_groups.target[g] * at.wider, at.wider)
         counted = y.target_groups.counted[g]
         for e in range(y.target_groups.begin[g], y.target_groups.begin[g + 1]):
             arc = first + y.class_arc[e, 2]
-            row = RowSlice(f.class_row[i % 2], y.class_arc[e, 0] * size, size)
+            row = RowSlice(f.class_row[i % 2], y.class_arc[e, 0] * at.size, at.size)
             slopes[arc] += dot_counted(y.rows, row, after, counted)
-            into = RowSlice(class_back, row.begin, size)
+            into = RowSlice(class_back, row.begin, at.size)
             weight = sentence.weights[arc]
-            add(y.rows, into, moved(y.rows, after, counted, size), weight, counted)
-    for e in range(y.pair_arcs_at[kind], y.pair_arcs_at[kind + 1]):
+            add(y.rows, into, moved(y.rows, after, counted, at.size), weight, counted)
+    for e in range(y.pair_arcs_at[at.kind], y.pair_arcs_at[at.kind + 1]):
         p = y.pair_arcs.source[e]
         if p >= y.width[i]:
             break
         arc = first + y.pair_arcs.weight[e]
-        after = RowSlice(ahead, y.pair_arcs.target[e] * wider, wider)
+        after = RowSlice(ahead, y.pair_arcs.target[e] * at.wider, at.wider)
         counted = y.pair_arcs.counted[e]
         if f.total[i, p] > 0.0:
             flow = dot_counted(y.rows, pair_row(f, i, p), after, f.place[i, p, 1] + counted)
             slopes[arc] += f.scale[i, p] * flow
-        into = RowSlice(mass_back, p * size, size)
-        add(y.rows, into, moved(y.rows, after, counted, size), sentence.weights[arc], counted)
+        into = RowSlice(mass_back, p * at.size, at.size)
+        add(y.rows, into, moved(y.rows, after, counted, at.size), sentence.weights[arc], counted)
     for p in range(y.width[i]):
-        row = RowSlice(class_back, y.class_of[p] * size, size)
-        add(y.rows, RowSlice(mass_back, p * size, size), row, 1.0, 0)
+        row = RowSlice(class_back, y.class_of[p] * at.size, at.size)
+        add(y.rows, RowSlice(mass_back, p * at.size, at.size), row, 1.0, 0)
 
 
 @jit_helper
@@ -178,16 +177,14 @@ def mean_slopes(
     y: YTables, sentence: Sentence, i: int, q: int, buffers: AdjointBuffers, slopes: Floats
 ) -> None:
     """Adds to the slopes of arcs the share of expectations of a joint count."""
-    kind = y.kind[i]
-    size = padded(y.columns[i])
-    wider = padded(y.columns[i + 1])
+    at = position_at(y, sentence, i)
     first = weights_at(sentence, i).begin
     for c in range(y.classes[i]):
-        row = RowSlice(buffers.mean[q], buffers.mean_at[i] + c * size, size)
-        for e in range(y.class_sets_at[kind, c], y.class_sets_at[kind, c + 1]):
+        row = RowSlice(buffers.mean[q], buffers.mean_at[i] + c * at.size, at.size)
+        for e in range(y.class_sets_at[at.kind, c], y.class_sets_at[at.kind, c + 1]):
             held = y.class_set[e]
             for a in range(y.arc_set[held], y.arc_set[held + 1]):
-                after = RowSlice(buffers.back[(i + 1) % 2, q], y.arc[a, 0] * wider, wider)
+                after = RowSlice(buffers.back[(i + 1) % 2, q], y.arc[a, 0] * at.wider, at.wider)
                 slopes[first + y.arc[a, 2]] += dot_counted(y.rows, row, after, y.arc[a, 1])
 
 
@@ -197,11 +194,9 @@ def gain_slopes(
 ) -> None:
     """Adds to slopes of arcs, and to what a unit of mass adds, what is gained at pairs before."""
     f = buffers.f
-    kind = y.kind[i]
-    size = padded(y.columns[i])
-    wider = padded(y.columns[i + 1])
+    at = position_at(y, sentence, i)
     first = weights_at(sentence, i).begin
-    for u in range(y.before_at[kind], y.before_at[kind + 1]):
+    for u in range(y.before_at[at.kind], y.before_at[at.kind + 1]):
         p = y.before.pair[u]
         if p >= y.width[i]:
             break
@@ -209,11 +204,11 @@ def gain_slopes(
         if amount == 0.0:
             continue
         held = y.before.arc_set[u]
-        row = RowSlice(buffers.sets, (held - y.arc_sets_at[kind]) * size, size)
-        add(y.rows, RowSlice(buffers.mass_back[i % 2], p * size, size), row, amount, 0)
+        row = RowSlice(buffers.sets, (held - y.arc_sets_at[at.kind]) * at.size, at.size)
+        add(y.rows, RowSlice(buffers.mass_back[i % 2], p * at.size, at.size), row, amount, 0)
         if f.total[i, p] > 0.0:
             for a in range(y.arc_set[held], y.arc_set[held + 1]):
-                after = RowSlice(buffers.back[(i + 1) % 2, q], y.arc[a, 0] * wider, wider)
+                after = RowSlice(buffers.back[(i + 1) % 2, q], y.arc[a, 0] * at.wider, at.wider)
                 counted = f.place[i, p, 1] + y.arc[a, 1]
                 flow = f.scale[i, p] * dot_counted(y.rows, pair_row(f, i, p), after, counted)
                 slopes[first + y.arc[a, 2]] += amount * flow

@@ -24,8 +24,8 @@ from fsmeu.trellis.sum_kernels import (
     ending,
     layer_at,
     pair_row,
+    position_at,
     sentence_of,
-    weights_at,
 )
 from fsmeu.trellis.tapes import Amounts
 from fsmeu.trellis.y_tables import YTables
@@ -64,17 +64,15 @@ def add_means(y: YTables, sentence: Sentence, i: int, f: ForwardLayers, step: Me
         f: the masses before it and after it.
         step: expectations before and after, and gains.
     """
-    kind = y.kind[i]
-    wider = padded(y.columns[i + 1])
-    weights = weights_at(sentence, i)
+    at = position_at(y, sentence, i)
     before = RowSlice(step.before, 0, padded(y.columns[i]))
-    for g in range(y.class_groups_at[kind], y.class_groups_at[kind + 1]):
+    for g in range(y.class_groups_at[at.kind], y.class_groups_at[at.kind + 1]):
         begin = y.class_groups.begin[g]
         end = y.class_groups.begin[g + 1]
         group = ArcGroup(y.incoming_arc, y.class_groups.counted[g], begin, end)
-        into = RowSlice(step.after, y.class_groups.target[g] * wider, wider)
-        add_group(y.rows, f.part, into, before, group, weights)
-    for u in range(y.before_at[kind], y.before_at[kind + 1]):
+        into = RowSlice(step.after, y.class_groups.target[g] * at.wider, at.wider)
+        add_group(y.rows, f.part, into, before, group, at.weights)
+    for u in range(y.before_at[at.kind], y.before_at[at.kind + 1]):
         p = y.before.pair[u]
         if p >= y.width[i]:
             break
@@ -84,18 +82,18 @@ def add_means(y: YTables, sentence: Sentence, i: int, f: ForwardLayers, step: Me
             held = y.before.arc_set[u]
             row = pair_row(f, layer, p)
             for a in range(y.arc_set[held], y.arc_set[held + 1]):
-                weight = weights.values[weights.begin + y.arc[a, 2]]
-                into = RowSlice(step.after, y.arc[a, 0] * wider, wider)
+                weight = at.weights.values[at.weights.begin + y.arc[a, 2]]
+                into = RowSlice(step.after, y.arc[a, 0] * at.wider, at.wider)
                 counted = f.place[layer, p, 1] + y.arc[a, 1]
                 add_moved(y.rows, into, row, amount * f.scale[layer, p] * weight, counted)
-    for u in range(y.after_at[kind], y.after_at[kind + 1]):
+    for u in range(y.after_at[at.kind], y.after_at[at.kind + 1]):
         p = y.after.pair[u]
         if p >= y.width[i + 1]:
             break
         layer = layer_at(f, i + 1)
         amount = step.gain[y.after.feature[u]]
         if amount != 0.0 and f.total[layer, p] > 0.0:
-            into = RowSlice(step.after, y.class_of[p] * wider, wider)
+            into = RowSlice(step.after, y.class_of[p] * at.wider, at.wider)
             counted = f.place[layer, p, 1]
             add_moved(y.rows, into, pair_row(f, layer, p), amount * f.scale[layer, p], counted)
 

@@ -16,7 +16,7 @@ from fsmeu.trellis.batches import (
 )
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
 from fsmeu.trellis.paths import Paths
-from fsmeu.trellis.rows import RowSlice, add_flow, fill, flow_into, padded
+from fsmeu.trellis.rows import RowSlice, add_flow, fill, flow_into
 from fsmeu.trellis.sum_kernels import (
     JointTables,
     class_values,
@@ -24,6 +24,7 @@ from fsmeu.trellis.sum_kernels import (
     ending_values,
     forward,
     pair_row,
+    position_at,
     sentence_of,
     set_sums,
 )
@@ -68,27 +69,25 @@ def flows_at(
     f = flow.f
     beyond = flow.back.layers[(i + 1) % 2]
     sets = flow.back.sets
-    kind = y.kind[i]
+    at = position_at(y, sentence, i)
     table = amounts.table[i]
-    wider = padded(y.columns[i + 1])
-    for u in range(y.after_at[kind], y.after_at[kind + 1]):
+    for u in range(y.after_at[at.kind], y.after_at[at.kind + 1]):
         p = y.after.pair[u]
         if p >= y.width[i + 1]:
             break
         if f.total[i + 1, p] > flow.prune_below:
-            back = RowSlice(beyond, y.class_of[p] * wider, wider)
+            back = RowSlice(beyond, y.class_of[p] * at.wider, at.wider)
             row = pair_row(f, i + 1, p)
             flow_into(y.rows, f.part, row, back, f.scale[i + 1, p], f.place[i + 1, p, 1])
             add_scores(amounts, table, y.after.feature[u], flow, score)
     set_sums(y, sentence, i, beyond, sets)
-    size = padded(y.columns[i])
-    begin = y.arc_sets_at[kind]
-    for u in range(y.before_at[kind], y.before_at[kind + 1]):
+    begin = y.arc_sets_at[at.kind]
+    for u in range(y.before_at[at.kind], y.before_at[at.kind + 1]):
         p = y.before.pair[u]
         if p >= y.width[i]:
             break
         if f.total[i, p] > flow.prune_below:
-            back = RowSlice(sets, (y.before.arc_set[u] - begin) * size, size)
+            back = RowSlice(sets, (y.before.arc_set[u] - begin) * at.size, at.size)
             row = pair_row(f, i, p)
             flow_into(y.rows, f.part, row, back, f.scale[i, p], f.place[i, p, 1])
             add_scores(amounts, table, y.before.feature[u], flow, score)

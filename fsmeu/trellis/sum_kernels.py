@@ -69,6 +69,22 @@ def layer_at(f: ForwardLayers, i: int) -> int:
     return i % len(f.total)
 
 
+class YPosition(NamedTuple):
+    """What sums read at a position."""
+
+    kind: int
+    size: int  # the length of rows before it
+    wider: int  # and after it
+    weights: RowSlice  # of its arcs
+
+
+@jit_small
+def position_at(y: YTables, sentence: Sentence, i: int) -> YPosition:
+    """What sums read at position i."""
+    weights = weights_at(sentence, i)
+    return YPosition(y.kind[i], padded(y.columns[i]), padded(y.columns[i + 1]), weights)
+
+
 # -- masses ----------------------------------------------------------------------------------------
 
 
@@ -122,14 +138,12 @@ def advance_classes(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) ->
     arcs lead to is in the rows of pairs after, to which nothing else was added so far.
     """
     there = layer_at(f, i + 1)
-    kind = y.kind[i]
-    size = padded(y.columns[i])
+    at = position_at(y, sentence, i)
     wider = begin_classes(y, i + 1, f)
-    weights = weights_at(sentence, i)
     here_total = f.class_total[i % 2]
     class_row = f.class_row[(i + 1) % 2]
     class_total = f.class_total[(i + 1) % 2]
-    for g in range(y.target_groups_at[kind], y.target_groups_at[kind + 1]):
+    for g in range(y.target_groups_at[at.kind], y.target_groups_at[at.kind + 1]):
         target = y.target_groups.target[g]
         if target >= y.width[i + 1]:
             break
@@ -137,13 +151,13 @@ def advance_classes(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) ->
             c = y.class_of[target]
             add(y.rows, RowSlice(class_row, c * wider, wider), pair_row(f, there, target), 1.0, 0)
             class_total[c] += f.total[there, target]
-    for e in range(y.class_steps_at[kind], y.class_steps_at[kind + 1]):
+    for e in range(y.class_steps_at[at.kind], y.class_steps_at[at.kind + 1]):
         before = y.class_steps.source[e]
         if here_total[before] > 0.0:
             c = y.class_steps.target[e]
-            weight = weights.values[weights.begin + y.class_steps.weight[e]]
+            weight = at.weights.values[at.weights.begin + y.class_steps.weight[e]]
             into = RowSlice(class_row, c * wider, wider)
-            row = RowSlice(f.class_row[i % 2], before * size, size)
+            row = RowSlice(f.class_row[i % 2], before * at.size, at.size)
             add_moved(y.rows, into, row, weight, y.class_steps.counted[e])
             class_total[c] += weight * here_total[before]
 
@@ -152,26 +166,23 @@ def advance_classes(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) ->
 def advance_groups(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) -> None:
     """Begins the rows of pairs after position i that are sums, with what class arcs lead to."""
     there = layer_at(f, i + 1)
-    kind = y.kind[i]
-    size = padded(y.columns[i])
-    wider = padded(y.columns[i + 1])
-    weights = weights_at(sentence, i)
-    before = RowSlice(f.class_row[i % 2], 0, size)
+    at = position_at(y, sentence, i)
+    before = RowSlice(f.class_row[i % 2], 0, at.size)
     class_total = f.class_total[i % 2]
-    for g in range(y.target_groups_at[kind], y.target_groups_at[kind + 1]):
+    for g in range(y.target_groups_at[at.kind], y.target_groups_at[at.kind + 1]):
         target = y.target_groups.target[g]
         if target >= y.width[i + 1]:
             break
         if y.target_groups.opens[g]:
-            begin_row(f, there, target, wider)
+            begin_row(f, there, target, at.wider)
         begin = y.target_groups.begin[g]
         end = y.target_groups.begin[g + 1]
         group = ArcGroup(y.class_arc, y.target_groups.counted[g], begin, end)
-        into = RowSlice(f.mass, f.place[there, target, 0], size)
-        add_group(y.rows, f.part, into, before, group, weights)
+        into = RowSlice(f.mass, f.place[there, target, 0], at.size)
+        add_group(y.rows, f.part, into, before, group, at.weights)
         total = 0.0
         for e in range(begin, end):
-            weight = weights.values[weights.begin + y.class_arc[e, 2]]
+            weight = at.weights.values[at.weights.begin + y.class_arc[e, 2]]
             total += weight * class_total[y.class_arc[e, 0]]
         f.total[there, target] += total
 
@@ -183,14 +194,12 @@ def advance_pairs(
     """Adds to the masses of pairs after position i what pair arcs lead to."""
     here = layer_at(f, i)
     there = layer_at(f, i + 1)
-    kind = y.kind[i]
-    wider = padded(y.columns[i + 1])
-    weights = weights_at(sentence, i)
-    for e in range(y.pair_arcs_at[kind], y.pair_arcs_at[kind + 1]):
+    at = position_at(y, sentence, i)
+    for e in range(y.pair_arcs_at[at.kind], y.pair_arcs_at[at.kind + 1]):
         source = y.pair_arcs.source[e]
         if source >= y.width[i]:
             break
-        weight = weights.values[weights.begin + y.pair_arcs.weight[e]]
+        weight = at.weights.values[at.weights.begin + y.pair_arcs.weight[e]]
         mass = weight * f.total[here, source]
         if mass > prune_below:
             target = y.pair_arcs.target[e]
@@ -199,7 +208,7 @@ def advance_pairs(
             scale = weight * f.scale[here, source]
             row = pair_row(f, here, source)
             if y.pair_arcs.is_joined[e]:
-                into = RowSlice(f.mass, f.place[there, target, 0], wider)
+                into = RowSlice(f.mass, f.place[there, target, 0], at.wider)
                 add_moved(y.rows, into, row, scale, counted)
             else:
                 f.scale[there, target] = scale
@@ -266,18 +275,16 @@ def ending(y: YTables, sentence: Sentence, f: ForwardLayers, count_probability: 
 @jit_helper
 def set_sums(y: YTables, sentence: Sentence, i: int, beyond: Floats, values: Floats) -> None:
     """Fills ``values`` with the rows of all arc sets of position i, from those of classes after."""
-    kind = y.kind[i]
-    size = padded(y.columns[i])
+    at = position_at(y, sentence, i)
     rows = RowSlice(beyond, 0, padded(y.columns[i + 1]))
     shift = 1 if y.rows.step else len(y.member) * rows.size
-    weights = weights_at(sentence, i)
-    begin = y.arc_sets_at[kind]
-    end = y.arc_sets_at[kind + 1]
-    fill(values, 0, (end - begin) * size, 0.0)
+    begin = y.arc_sets_at[at.kind]
+    end = y.arc_sets_at[at.kind + 1]
+    fill(values, 0, (end - begin) * at.size, 0.0)
     for s in range(begin, end):
-        into = RowSlice(values, (s - begin) * size, size)
+        into = RowSlice(values, (s - begin) * at.size, at.size)
         group = ArcGroup(y.arc, 0, y.arc_set[s], y.arc_set[s + 1])
-        add_arcs(into, rows, shift, group, weights)
+        add_arcs(into, rows, shift, group, at.weights)
 
 
 @jit_helper
