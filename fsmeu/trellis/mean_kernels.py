@@ -65,13 +65,20 @@ def add_means(y: YTables, sentence: Sentence, i: int, f: ForwardLayers, step: Me
         step: expectations before and after, and gains.
     """
     at = position_at(y, sentence, i)
-    before = RowSlice(step.before, 0, padded(y.columns[i]))
-    for g in range(y.class_groups_at[at.kind], y.class_groups_at[at.kind + 1]):
-        begin = y.class_groups.begin[g]
-        end = y.class_groups.begin[g + 1]
-        group = ArcGroup(y.incoming_arc, y.class_groups.counted[g], begin, end)
-        into = RowSlice(step.after, y.class_groups.target[g] * at.wider, at.wider)
-        add_group(y.rows, f.part, into, before, group, at.weights)
+    for g in range(y.target_groups_at[at.kind], y.target_groups_at[at.kind + 1]):
+        target = y.target_groups.target[g]
+        if target >= y.width[i + 1]:
+            break
+        begin = y.target_groups.begin[g]
+        end = y.target_groups.begin[g + 1]
+        group = ArcGroup(y.class_arc, y.target_groups.counted[g], begin, end)
+        into = RowSlice(step.after, y.class_of[target] * at.wider, at.wider)
+        add_group(y.rows, f.part, into, RowSlice(step.before, 0, at.size), group, at.weights)
+    for e in range(y.class_steps_at[at.kind], y.class_steps_at[at.kind + 1]):
+        into = RowSlice(step.after, y.class_steps.target[e] * at.wider, at.wider)
+        row = RowSlice(step.before, y.class_steps.source[e] * at.size, at.size)
+        weight = at.weights.values[at.weights.begin + y.class_steps.weight[e]]
+        add_moved(y.rows, into, row, weight, y.class_steps.counted[e])
     for u in range(y.before_at[at.kind], y.before_at[at.kind + 1]):
         p = y.before.pair[u]
         if p >= y.width[i]:

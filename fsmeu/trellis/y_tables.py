@@ -57,14 +57,6 @@ class ClassSteps(NamedTuple):
     counted: Places
 
 
-class ClassGroups(NamedTuple):
-    """Arcs to one class that count alike; and one more group for the end."""
-
-    target: Places
-    counted: Places
-    begin: Places  # the first incoming arc
-
-
 class ShownBefore(NamedTuple):
     """Features that steps show by what they leave, by pair."""
 
@@ -102,9 +94,6 @@ class YTables(NamedTuple):
         class_arc: class before, 0, weight.
         class_steps_at: where those of each kind begin.
         class_steps: the pair arcs, taken together.
-        class_groups_at: where those of each kind begin.
-        class_groups: all arcs by class after.
-        incoming_arc: class before, 0, weight: the arcs of class groups.
         arc_sets_at: where those of each kind begin.
         arc_set: the first arc of each set, and the end.
         arc: class after, counted, weight: the arcs of arc sets.
@@ -133,9 +122,6 @@ class YTables(NamedTuple):
     class_arc: Places
     class_steps_at: Ints
     class_steps: ClassSteps
-    class_groups_at: Ints
-    class_groups: ClassGroups
-    incoming_arc: Places
     arc_sets_at: Ints
     arc_set: Ints
     arc: Places
@@ -176,7 +162,6 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
     masses = _mass_arcs(arcs)
     own = masses.own
     steps, steps_at = _class_steps(arcs, own)
-    groups, groups_at, incoming = _class_groups(arcs)
     sets = _arc_sets(arcs, shown.of_source)
     none = int(composed.first_feature[-1])
     row, term = np.nonzero(shown.of_source[sets.first] != none)
@@ -207,9 +192,6 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         class_arc=masses.class_arcs,
         class_steps_at=steps_at,
         class_steps=steps,
-        class_groups_at=groups_at,
-        class_groups=groups,
-        incoming_arc=incoming,
         arc_sets_at=sets.sets_at,
         arc_set=sets.begins,
         arc=sets.arcs,
@@ -365,27 +347,6 @@ def _class_steps(arcs: _Arcs, own: Ints) -> tuple[ClassSteps, Ints]:
         counted=_places(arcs.counted[once]),
     )
     return steps, begins_of(arcs.kind[once], arcs.kinds)
-
-
-def _class_groups(arcs: _Arcs) -> tuple[ClassGroups, Ints, Places]:
-    """Arcs by class after: groups, where those of each kind begin, and rows (class, 0, weight).
-
-    Arcs are those of the first pair of each class that is expanded.
-    """
-    chosen = np.flatnonzero(_is_first(arcs))
-    heads, group = distinct_rows([arcs.class_after[chosen], arcs.counted[chosen]])
-    order = np.argsort(group, kind="stable")
-    begins = np.searchsorted(group[order], np.arange(len(heads) + 1))
-    heads = chosen[heads]
-    chosen = chosen[order]
-    before = arcs.class_before[chosen] % arcs.classes
-    groups = ClassGroups(
-        target=_places(np.append(arcs.class_after[heads] % arcs.classes, 0)),
-        counted=_places(np.append(arcs.counted[heads], 0)),
-        begin=_places(begins),
-    )
-    incoming = np.stack([before, np.zeros_like(before), arcs.weight[chosen]], axis=1)
-    return groups, begins_of(arcs.kind[heads], arcs.kinds), _places(incoming)
 
 
 def _is_first(arcs: _Arcs) -> Bools:
