@@ -91,7 +91,6 @@ STEPS_AHEAD = 1 << 20  # steps of a trellis that are computed at once
 SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
 MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
 BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call holds: 32 MB
-KEPT_SHARES = 1 << 27  # shares of all positions and nodes of a chain: 1 GB
 
 # -- long sequences, documents and corpora ---------------------------------------------------------
 LONG_CHAIN = 240  # labels of a chain of two labels from which rules serve, not exact counts
@@ -105,8 +104,6 @@ NUMBERS_AT_ONCE = 1 << 21  # numbers of ones that are valued at once
 COARSE_BLOCKS = 1024  # blocks of numbers of ones that are bounded at once
 WINDOW_CELLS = 1 << 20  # cells of a table of inverse denominators that is made at once: 8 MB
 PROMISED = 1e-12  # an error that is this part of the value is small enough
-PRECISE_RULE = 1e-14  # what a rule may leave out where it decides, as a part of the best ratio
-ROUGH_RULE = 1e-5  # the same where it excludes
 MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 # Lanes are faster than counts where a sweep by counts takes so many sums; and where the squared
@@ -148,8 +145,6 @@ CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single c
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 MOST_SCORES = 1 << 27  # scores of lanes that are kept: 1 GB
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
-FEWEST_BESIDE = 12  # totals on either side of one whose sums are found with it,
-PART_BESIDE = 64  # and one more for so many labels
 TRIED_IN_VAIN = 3  # numbers that are tried and not excluded themselves, as bounds are too wide
 MOST_TRIES = 64  # numbers that are tried where a bound leaves several; mostly five
 MOST_PRICES = 12  # pairs of prices that are tried to find the best of all counts
@@ -193,7 +188,6 @@ LONG: dict[str, Any] = {
     "DOCUMENT_WORK": 4,
     "LANE_DECISION_WORK": 4,
     "CAPPED_LENGTH": 2,
-    "FEWEST_BESIDE": 0,  # totals whose sums are found at first
     "CAPS": (1, 2, 3),  # ages that stop
     "FEW_COUNTED": 0,
     "FEWEST_FOR_NODES": 0,  # no tables of all counts

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from fsmeu import errors, limits
 from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI, all_sequences
-from fsmeu.decoding.chain_ratios import CHAIN_RATIOS
 from fsmeu.decoding.decision import Bounds, Decision, ReachedValue, bounds_of_best
 from fsmeu.decoding.documents import LANES
 from fsmeu.decoding.explicit import EXPLICIT
@@ -38,7 +37,7 @@ from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
 from fsmeu.progress import Progress
 
-_EXACT = (RATIOS, CHAIN_RATIOS, ADDITIVE, LANES, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
+_EXACT = (RATIOS, ADDITIVE, LANES, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 
 METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH, NBEST, MARGINAL)}
 """Every method by name, in the order in which "auto" takes those that it takes."""

@@ -1,37 +1,38 @@
 """The best hypotheses for a corpus: those of the greatest expected value of the corpus as a whole.
 
 Counts are summed over sentences, and the value is taken once, as ``evaluate_corpus`` has it. A
-ratio of totals is decided by lanes (``decoding/lanes.py``); other values, and few labels where
-lanes prove nothing, by branch and bound over totals (``decoding/corpus_totals.py``). Where labels
+ratio of totals is decided by lanes (``decoding/totals.py``); other values, and few labels where
+lanes prove nothing, by windows of counts (``decoding/corpus_totals.py``). Where labels
 are independent and the value is one of their confusion table, all sentences are one sequence.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fsmeu import limits
 from fsmeu.decoding.clock import ToldBounds
-from fsmeu.decoding.corpus_totals import FoundHypotheses, best_by_totals
+from fsmeu.decoding.corpus_totals import best_by_windows
 from fsmeu.decoding.decision import PRECISION, CorpusDecision, ReachedValue, bounds_of_best
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.documents import LANES
 from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
-from fsmeu.decoding.lanes import WHY, TotalsDecision, best_by_lanes
 from fsmeu.decoding.problem import Clock
 from fsmeu.decoding.split import COUNTING, unmet_condition
+from fsmeu.decoding.totals import WHY, Goal, TotalsDecision, best_by_lanes
 from fsmeu.errors import InputError, SizeLimitError, one_of
 from fsmeu.expectation import corpus as corpora
-from fsmeu.expectation.corpus import Corpus, CorpusTotals, totals_of_corpus
+from fsmeu.expectation.corpus import Corpus, totals_of_corpus
 from fsmeu.expectation.expect import ENGINES
+from fsmeu.expectation.result import Expectation
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.constraint import ConstraintLike
 from fsmeu.losses.protocol import LossLike, takes_loss
@@ -119,12 +120,13 @@ def decode_corpus(
     decision = _as_one(corpus)
     if decision is None:
         decision = _by_lanes(corpus, threads)
+        goal = Goal(free.loss.value_range(free.n).width, float(gap), stop=stop)
         if decision is None:
-            return _by_totals(corpus, sign, float(gap), stop)
+            return _by_windows(corpus, goal)
         is_short = corpus.n < limits.FEW_COUNTED
         if is_short and not decision.exact and decision.gap > gap:
             with suppress(SizeLimitError):
-                other = _by_totals(corpus, sign, float(gap), stop)
+                other = _by_windows(corpus, goal)
                 decision = min(decision, other, key=lambda one: one.gap)
     told(decision.lower, decision.upper, last=True)
     return decision
@@ -161,53 +163,63 @@ def _as_one(corpus: Corpus) -> CorpusDecision | None:
 
 def _by_lanes(corpus: Corpus, threads: int) -> CorpusDecision | None:
     """The decision by lanes; None where they do not serve it."""
+    width = corpus.loss.value_range(corpus.n).width
     for totals in totals_of_corpus(corpus):
-        found = best_by_lanes(totals.problem, threads)
-        decision = None if found is None else _decided_by_lanes(corpus, totals, found)
-        if found is None or decision is not None:
-            return decision
+        found = best_by_lanes(totals.problem, width, threads)
+        if found is None:
+            return None
+        order = [row for group in totals.groups for row in group.rows]
+        by_row = dict(zip(order, found.labels, strict=True))
+        zs = [by_row[row] for row in range(len(by_row))]
+        if not totals.reaches_cap(zs):
+            again = corpora.expectation_of_totals(corpus, totals, zs)
+            assert again is not None
+            upper = found.upper + totals.problem.escaped
+            found = found._replace(labels=zs, upper=upper)
+            return _decision(corpus, found, again, Decider(LANES.name, WHY))
     return None
 
 
-def _decided_by_lanes(
-    corpus: Corpus, totals: CorpusTotals, found: TotalsDecision
-) -> CorpusDecision | None:
-    """The decision by lanes; None where an age of a hypothesis reaches its cap."""
-    order = [row for group in totals.groups for row in group.rows]
-    by_row = dict(zip(order, found.labels, strict=True))
-    zs = [by_row[row] for row in range(len(by_row))]
-    if totals.reaches_cap(zs):
-        return None
-    sign = totals.problem.sign
-    low = found.value - found.error
-    high = max(found.value + found.error, found.upper)
-    best = FoundHypotheses(zs, sign * found.value, [sign * low, sign * high], found.tried)
-    return _decision(corpus, best, LANES.name, WHY)
+def _by_windows(corpus: Corpus, goal: Goal) -> CorpusDecision:
+    """The decision by windows of counts."""
+    sign = 1.0 if corpus.loss.kind == "utility" else -1.0
+    found = best_by_windows(corpus, sign, goal)
+    again = corpora.linear_expectation(replace(corpus, constraint=None), found.labels)
+    return _decision(corpus, found, again, Decider(COUNTING.name, _WHY))
 
 
-def _by_totals(
-    corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
+class Decider(NamedTuple):
+    """A method, and why what it decides is exact."""
+
+    method: str
+    why: str
+
+
+def _decision(
+    corpus: Corpus, found: TotalsDecision, again: Expectation, by: Decider
 ) -> CorpusDecision:
-    """The decision by branch and bound over totals."""
-    found = best_by_totals(corpus, sign, gap, stop)
-    return _decision(corpus, found, COUNTING.name, _WHY)
+    """The decision for hypotheses, whose expectation was found ``again``.
 
-
-def _decision(corpus: Corpus, found: FoundHypotheses, method: str, why: str) -> CorpusDecision:
-    """The decision for hypotheses, exact where their bounds are close."""
-    low = float(min(found.bounds))
-    high = float(max(found.bounds))
+    It is exact where others are not better by more than is promised, and the expectation of the
+    hypotheses is the value that was found.
+    """
+    sign = 1.0 if corpus.loss.kind == "utility" else -1.0
     width = corpus.loss.value_range(corpus.n).width
-    promised = PRECISION * float(scale_of(found.value, width))
-    exact = high - low <= 3.001 * promised  # twice what the value may be off, and the gap
+    promised = PRECISION * float(scale_of(again.value, width))
+    reach = max(again.upper - again.value, again.value - again.lower)
+    gap = found.upper - found.value
+    is_same = abs(again.value - sign * found.value) <= reach
+    exact = bool(gap <= promised and is_same and reach <= 1.001 * promised)
+    reached = ReachedValue(again.value, reach, gap if is_same else math.inf, exact)
+    bounds = bounds_of_best(corpus.loss, corpus.n, reached)
     return CorpusDecision(
         labels=_named(corpus, found.labels),
-        value=found.value,
-        lower=low,
-        upper=high,
+        value=again.value,
+        lower=bounds.lower,
+        upper=bounds.upper,
         exact=exact,
-        method=method,
-        why=why if exact else f"{why}; but the bounds of the best value are not closed",
+        method=by.method,
+        why=by.why if exact else f"{by.why}; but the bounds of the best value are not closed",
         candidates=found.tried,
     )
 

@@ -1,18 +1,18 @@
-"""The best hypotheses for a corpus by branch and bound over the total of their counts.
+"""Values of the totals of a corpus by windows of counts: where the value is no ratio of totals.
 
 For totals k of the hypothesis and r of the reference the value is the sum over joint counts c_q of
 c_q g_q(k, r), and h(k, r); losses with the opposite sign. For hypotheses with a total k, one more
 of a joint count in a sentence whose reference counts a is worth the mean of g(k, a + R) over the
 sum R of all other references' counts: one backward sweep over that function of a gives the scores
 of all steps, one dynamic program the best score of every sentence for each count of its own, and
-``best_sums`` the best sums for every total. Near k the value of other totals is nearly a multiple
-of that (``spread``), so that what is known at k bounds them all.
+``best_sums`` the best sums for every total. The search is that of ``totals.py``: near k the value
+of other totals is nearly a multiple of that (``spread``), and what a multiple leaves of g is
+bounded by its greatest size times E|c_q|.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -22,71 +22,34 @@ import numpy as np
 
 from fsmeu import limits
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.decoding.count_search import CountSearch, branch_and_bound
 from fsmeu.decoding.hulls import best_sums
+from fsmeu.decoding.totals import Goal, Search, TotalsDecision
 from fsmeu.errors import SizeLimitError
 from fsmeu.expectation import corpus as corpora
 from fsmeu.expectation.corpus import Corpus, Group, by_sentence
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.trellis.batches import Scores
-from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 
-class FoundHypotheses(NamedTuple):
-    """The hypotheses that were found to be best."""
-
-    labels: list[Ints]  # label indices of each sentence
-    value: float  # the expected value
-    bounds: list[float]  # of it, and one of the best value; in no order
-    tried: int  # how many totals were tried
-
-
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def best_by_totals(
-    corpus: Corpus, sign: float, gap: float, stop: Callable[[float, float], bool]
-) -> FoundHypotheses:
-    """The best hypotheses by branch and bound over the totals of their counts.
-
-    Args:
-        corpus: sentences with a loss that splits by tape, with one count of each tape.
-        sign: 1 for a utility, -1 for a loss.
-        gap: how far apart the bounds may stay.
-        stop: asked between two totals, given the bounds of the best value, signed.
-    """
-    totals = _Totals(corpus, sign)
-    window = totals.window
-    places = np.flatnonzero(totals.hyp)
-    offset, errors = np.zeros((2, len(totals.hyp)))
-    rounding = relative_error(window.operations + len(window.masses) + 8)
-    for ks, _, h in totals.tables(np.arange(len(totals.hyp))):
-        offset[ks] = h @ window.masses
-        errors[ks] = rounding * (np.abs(h) @ window.masses)
-    if window.lost:
-        errors += window.lost * max(0.0, totals.most)
-    search = CountSearch(
-        low=int(places[0]) - 1,  # neither this nor the next is tried: all between may be
-        high=int(places[-1]) + 1,
-        first=int(places[np.abs(places - window.counts @ window.masses).argmin()]),
-        gain=np.ones(len(totals.hyp)),
-        offset=offset,
-        errors=errors,
-        caps=np.where(totals.hyp, totals.most, -np.inf),
-        sums_at=totals.sums_at,
-        bounds_at=totals.bounds_at,
-        best_at=lambda k: totals.best(totals.scores(k)[0], totals.counts[k](k)),
-    )
-    best, upper = branch_and_bound(search, gap=gap, stop=stop)
-    zs = search.best_at(best)
-    expectation = corpora.linear_expectation(replace(corpus, constraint=None), zs)
-    bounds = [expectation.lower, expectation.upper, sign * float(upper)]
-    return FoundHypotheses(zs, expectation.value, bounds, len(search.tried))
+def best_by_windows(corpus: Corpus, sign: float, goal: Goal) -> TotalsDecision:
+    """The best hypotheses of a corpus; the value that is found has no tails cut off."""
+    aim = WindowAim(corpus, sign)
+    search = Search(aim, goal)
+    mean = aim.window.counts @ aim.window.masses
+    totals = np.flatnonzero(aim.hyp)
+    search.climb(int(totals[np.abs(totals - mean).argmin()]))
+    search.close()
+    best = search.best
+    tried = len(search.values)
+    return TotalsDecision(aim.hypotheses(best), search.values[best], search.upper, tried)
 
 
-class _Totals:
-    """The totals of a corpus; what depends on a total is cached for those that were tried."""
+class WindowAim:
+    """Values of totals; what depends on a total is cached for those that were tried."""
 
     def __init__(self, corpus: Corpus, sign: float) -> None:
         assert corpus.loss.split is not None
@@ -95,13 +58,11 @@ class _Totals:
         self.sign = sign
         ends = corpus.loss.value_range(corpus.n)
         self.most = max(sign * side for side in ends)  # the greatest that the file declares
-        joint = len(self.form.joint_counts)
-        sentences = len(corpus.models)
         _guard_scores(corpus)
-        # Bounds on sentences' joint counts without signs, and on sums of their expectations.
-        self.greatest = np.zeros((sentences, joint))
-        self.expected = np.zeros(joint)
         self.groups = [_swept(group) for group in corpus.groups]
+        # Bounds on sums of the expectations of joint counts without signs.
+        joint = len(self.form.joint_counts)
+        self.expected = sum((swept.expected for swept in self.groups), np.zeros(joint))
         hyp = list[Bools]()
         ref = list[Bools]()
         windows = list[list[Window]]()
@@ -110,10 +71,7 @@ class _Totals:
             met = trellis.counts_met(n)
             hyp += [met[0]] * len(rows)
             ref += [met[1]] * len(rows)
-            self.greatest[rows] = trellis.greatest[:, n]
-            self.expected += swept.expected
-            operations = swept.operations
-            windows.append([Window(0, mass[None], 0.0, operations) for mass in swept.own])
+            windows.append([Window(0, mass[None]) for mass in swept.own])
         parts = by_sentence(corpus.groups, windows)
         cut = corpora.mass_to_cut(corpus)
         self.window = sum_of_all(parts, cut, 1)  # all references' counts together
@@ -121,14 +79,19 @@ class _Totals:
         self.ref = _sums_of(ref)
         width = len(self.window.masses)
         what = "the distributions of the references' counts of all sentences but one may be"
-        _guard(sentences * width, limits.CORPUS_WINDOW_CELLS, what)
+        _guard(len(corpus.models) * width, limits.CORPUS_WINDOW_CELLS, what)
         what = "the values of the totals of both sides may be"
         _guard(len(self.hyp) * width, limits.CORPUS_VALUES, what)
         self.other_windows = all_but_one(parts, cut)  # by sentence: all other references' counts
-        # For the totals tried g_q(k, r), (counts, width), bounds on errors of sums, and counts.
+        self.offset = np.zeros(len(self.hyp))
+        for ks, _, h in self.tables(np.arange(len(self.hyp))):
+            self.offset[ks] = h @ self.window.masses
+        self.caps = np.where(self.hyp, self.most, -np.inf)
+        self.served = range(len(self.hyp))
+        # For the totals tried g_q(k, r), (counts, width), best sums, and counts of sentences.
         self.slopes = dict[int, Floats]()
-        self.off = dict[int, float]()
-        self.counts = dict[int, Callable[[int], Ints]]()
+        self.sums = dict[int, Floats]()
+        self.ends = dict[int, Callable[[int], Ints]]()
 
     def tables(self, ks: Ints) -> Iterator[tuple[slice, list[Floats], Floats]]:
         """Parts of the totals with g_q(k, r) and h(k, r) for r in the window, (totals, width)."""
@@ -144,38 +107,49 @@ class _Totals:
             part = slice(begin, begin + len(hyp))
             yield part, [self.sign * slope for slope in slopes], self.sign * offset
 
-    def sums_at(self, k: int) -> Floats:
-        """The greatest sums of scores with g(k, .), by total."""
-        scores, error, at = self.scores(k)
-        reach = slice(self.window.low, self.window.low + len(self.window.masses))
-        self.slopes[k] = at[:, reach] * (self.window.masses > 0)
-        tables = self.best(scores)
+    # -- what the search asks
+
+    def try_total(self, k: int, best: int | None) -> float:
+        """Tries a total; its best value, -inf where it is not known."""
+        tables = self._best(self.scores(k))
         for table in tables:
             check_finite("decode_corpus", np.where(np.isneginf(table), 0.0, table))
-        best = best_sums(tables)
-        self.counts[k] = best.ends
-        self.off[k] = error + best.rounding
-        return np.where(self.hyp, best.sums, 0.0)
+        found = best_sums(tables)
+        self.sums[k] = np.where(self.hyp, found.sums, 0.0)
+        self.ends[k] = found.ends
+        value = float(found.sums[k] + self.offset[k])
+        self.caps[k] = min(self.caps[k], value)
+        return value if found.is_reached[k] else -np.inf
 
-    def bounds_at(self, search: CountSearch, ks: Ints, first: int, last: int) -> Floats:
-        """Upper bounds on values with totals ks, by those of two that were tried, and by both."""
-        bounds = np.full(len(ks), self.most)
-        tried = sorted({first, last} & set(search.tried))
-        for totals in [[k] for k in tried] + [tried] * (len(tried) > 1):
-            sums = np.array([search.sums(k)[ks] + self.off[k] for k in totals])
-            factors, away = self.spread(ks, [self.slopes[k] for k in totals])
-            values = (factors * sums).sum(axis=0) + search.offset[ks] + away
-            bounds = np.minimum(bounds, values + search.errors[ks])
-        return np.where(self.hyp[ks], bounds, -np.inf)
+    def likeliest(self, k: int) -> int:
+        """The total that was tried: others are bounded at once."""
+        return k
 
-    def spread(self, ks: Ints, slopes: Sequence[Floats]) -> tuple[Floats, Floats]:
+    def bounds(self, ks: Ints, tried: Sequence[int]) -> Floats:
+        """Upper bounds on the values of some totals, by one or two that were tried."""
+        sums = np.array([self.sums[k][ks] for k in tried])
+        factors, away = self._spread(ks, [self.slopes[k] for k in tried])
+        values = (factors * sums).sum(axis=0) + self.offset[ks] + away
+        return np.where(self.hyp[ks], np.minimum(values, self.most), -np.inf)
+
+    def settle(self, k: int, level: float) -> float | None:
+        """The value of hypotheses with another total, where none with this one reach the bound."""
+        return None
+
+    def hypotheses(self, k: int) -> list[Ints]:
+        """The best hypotheses with a total that was tried."""
+        return self._best(self.scores(k), self.ends[k](k))
+
+    # -- scores
+
+    def _spread(self, ks: Ints, slopes: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Factors, (slopes, totals), and bounds on errors of sums of g_q(k, .) E[c_q], (totals,).
 
         g(k, .) is bounded by multiples of g at one or two other totals, (counts, width). Multiples
         of one are the more exact the nearer it is; those of two, one on each side, are so to the
         second order. All that a bound needs is that no factor is negative.
         """
-        most = self.expected * (1.0 + 1e-9)  # bounds on E|c_q|
+        most = self.expected
         factors = np.zeros((len(slopes), len(ks)))
         away = np.zeros(len(ks))
         chances = self.window.masses
@@ -188,24 +162,22 @@ class _Totals:
                 left = table.copy()
                 for factor, slope in zip(factors[:, part], slopes, strict=True):
                     left -= np.multiply.outer(factor, slope[q])
-                rounding = relative_error(16) * np.abs(table).max(axis=1, initial=0.0)
-                away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
+                away[part] += weight * np.abs(left).max(axis=1, initial=0.0)
         return factors, away
 
-    def scores(self, k: int) -> tuple[list[Scores], float, Floats]:
-        """The scores of steps of each block, a bound on the error of all sums, and g_q(k, r)."""
+    def scores(self, k: int) -> list[Scores]:
+        """The scores of the steps of each group at a total."""
         ref = np.arange(len(self.ref))
         tables, _ = value_coefficients(self.form, self.corpus.n, k, ref, self.ref)
-        at = self.sign * np.array(tables).reshape(self.greatest.shape[1], len(ref))
+        at = self.sign * np.array(tables).reshape(len(self.expected), len(ref))
         check_finite("decode_corpus", at)
-        steepest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
-        error = self.window.lost * float(self.greatest.sum(axis=0) @ steepest)
+        reach = slice(self.window.low, self.window.low + len(self.window.masses))
+        self.slopes[k] = at[:, reach] * (self.window.masses > 0)
         scores = []
         for swept in self.groups:
-            rows, n, trellis, _ = swept.group
+            rows, _, trellis, _ = swept.group
             own = swept.own
             windows = [self.other_windows[row] for row in rows]
-            most = self.greatest[rows]
             # The mean of g_q(k, .) by the sentence's own count, (batch, counts, own counts).
             gains = np.zeros((len(rows), len(at), own.shape[1]))
             for row, window in zip(gains, windows, strict=True):
@@ -213,16 +185,9 @@ class _Totals:
                 for q, values in enumerate(at):
                     row[q] = np.correlate(values[reach], window.masses, "valid")
             scores.append(trellis.scores(swept.weights, gains)[0])
-            # Roundings of sweeps, what others lack and their roundings, roundings of best paths.
-            expected = np.einsum("bqc,bc->bq", np.abs(gains), np.abs(own))
-            error += 2.0 * relative_error(swept.operations) * float((most * expected).sum())
-            off = [o.lost + relative_error(o.operations + len(o.masses) + 8) for o in windows]
-            error += float((most @ steepest) @ np.array(off))
-            steps = relative_error((len(trellis.tapes.terms) + 9) * n + 64)
-            error += steps * float((most * np.abs(gains).max(axis=2, initial=0.0)).sum())
-        return scores, error, at
+        return scores
 
-    def best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
+    def _best(self, scores: Sequence[Scores], ends: Ints | None = None) -> list[Any]:
         """The best sums of scores by count of each sentence; or paths, where counts are given."""
         groups = self.corpus.groups
         found = []
@@ -241,18 +206,13 @@ class _SweptGroup(NamedTuple):
     own: Floats  # P(count of y), (batch, counts)
     expected: Floats  # bounds on the sums of E|joint count|, (joint counts,)
 
-    @property
-    def operations(self) -> int:
-        """A bound on the roundings behind each probability."""
-        return int(self.group.trellis.roundings[self.group.n]) + self.weights.roundings
-
 
 def _swept(group: Group) -> _SweptGroup:
     trellis = group.trellis
     n = group.n
     weights = group.weights
     ones = np.ones((len(group.rows), trellis.counts, int(trellis.y_tables.columns[n])))
-    scores, (own, _) = trellis.scores(weights, ones, absolute=True)
+    scores, (own, *_) = trellis.scores(weights, ones, absolute=True)
     bounds = np.zeros(trellis.counts)
     dense = scores.dense(n, len(trellis.amounts.joint))[..., 0]
     for begin, end in pairwise(trellis.z.first_feature.tolist()):  # the score rows of a term

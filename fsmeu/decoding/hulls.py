@@ -13,10 +13,21 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu import limits
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.trellis.best_kernels import corners
 from fsmeu.trellis.kernels import kernel
-from fsmeu.trellis.roundings import relative_error
+
+
+class BestSums(NamedTuple):
+    """The best sums of scores of several sentences.
+
+    Where there are many, sums are bounds from above, and ``ends`` has the counts of the sentences
+    for the next smaller total for which they reach the bound.
+    """
+
+    sums: Floats  # by total, (totals,)
+    is_reached: Bools  # whether hypotheses with this total reach it, (totals,)
+    ends: Callable[[int], Ints]  # the counts of the sentences, (sentences,), by total
 
 
 class Hulls:
@@ -51,7 +62,6 @@ class Hulls:
         self.values: Floats = heights[opens].sum() + np.append(0.0, np.cumsum(gains[order]))
         self.sentence = sentence[order]  # the sentence of each piece
         self.end = end[order]  # and its count after that
-        self.size = float(np.abs(heights[opens]).sum() + np.abs(gains).sum())  # of all, signs aside
 
     def ends(self, total: int) -> Ints:
         """The counts of the sentences when all pieces up to a total are taken, (sentences,)."""
@@ -60,31 +70,20 @@ class Hulls:
         np.maximum.at(counts, self.sentence[:pieces], self.end[:pieces])
         return counts
 
-
-class BestSums(NamedTuple):
-    """The best sums of scores of several sentences.
-
-    Where there are many, sums are bounds from above, and ``ends`` has the counts of the sentences
-    for the next smaller total for which they reach the bound.
-    """
-
-    sums: Floats  # by total, (totals,)
-    ends: Callable[[int], Ints]  # the counts of the sentences, (sentences,), by total
-    rounding: float  # a bound on the error of sums
+    def sums(self, size: int) -> BestSums:
+        """The bounds for totals below ``size``."""
+        totals = np.arange(size)
+        bounds = np.interp(totals, self.knots, self.values)
+        bounds[(totals < self.knots[0]) | (totals > self.knots[-1])] = -np.inf
+        return BestSums(bounds, np.isin(totals, self.knots), self.ends)
 
 
 def best_sums(tables: Sequence[Floats]) -> BestSums:
     """The best sums of scores of sentences, given their best scores by count."""
-    if len(tables) == 1:
-        return BestSums(tables[0], lambda total: np.array([total]), 0.0)
     size = 1 + sum(len(table) - 1 for table in tables)
-    if size * sum(map(len, tables)) > limits.EXACT_SUMS:
-        hulls = Hulls(tables)
-        error = relative_error(2 * len(hulls.knots) + 8) * hulls.size
-        bounds = np.interp(np.arange(size), hulls.knots, hulls.values)
-        return BestSums(bounds, hulls.ends, error)
+    if len(tables) > 1 and size * sum(map(len, tables)) > limits.EXACT_SUMS:
+        return Hulls(tables).sums(size)
     sums = [np.zeros(1)]
-    greatest = 0.0
     for table in tables:
         before = sums[-1]
         after = np.full(len(before) + len(table) - 1, -np.inf)
@@ -92,7 +91,6 @@ def best_sums(tables: Sequence[Floats]) -> BestSums:
             part = after[j : j + len(before)]
             np.maximum(part, before + score, out=part)
         sums.append(after)
-        greatest += float(np.abs(table[np.isfinite(table)]).max())
 
     def ends(total: int) -> Ints:
         counts = np.zeros(len(tables), np.int64)
@@ -102,4 +100,4 @@ def best_sums(tables: Sequence[Floats]) -> BestSums:
             total -= int(counts[s])
         return counts
 
-    return BestSums(sums[-1], ends, relative_error(len(tables) + 8) * greatest)
+    return BestSums(sums[-1], np.isfinite(sums[-1]), ends)

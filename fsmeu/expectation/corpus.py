@@ -59,12 +59,10 @@ from fsmeu.models.base import arc_weights_many
 from fsmeu.models.chains import binary_marginals
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.lanes import LaneGroup
-from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import NonIntegerCountError, value_coefficients
 from fsmeu.trellis.trellis_cache import split_trellis_of
 from fsmeu.trellis.walk import walk
 from fsmeu.trellis.windows import Window, product_tree, sum_of_all
-from fsmeu.twofold import UNIT
 
 _BY_DRAWING = (
     "Ask for fewer sentences, or for a sample of the values: [fsmeu.evaluate_corpus(loss, zs, ys) "
@@ -207,7 +205,7 @@ def expect_corpus(loss: LossLike, zs: Sequences, models: Iterable[ModelLike]) ->
     is_short = joined is None or corpus.n < limits.LONG_SEQUENCE
     if form is not None and form.counted and is_short:
         with suppress(NonIntegerCountError):
-            return lane_expectation(corpus, indices) or linear_expectation(corpus, indices)
+            return split_expectation(corpus, indices)
     if joined is not None:
         return expect(corpus.loss, joined.alphabet.decode(np.concatenate(indices)), joined)
     return _by_tables(corpus, indices)
@@ -238,25 +236,40 @@ def totals_of_corpus(corpus: Corpus, fewest: int = 0) -> Iterator[CorpusTotals]:
         groups = corpus.groups_at(cap) if cap is not None else corpus.groups
         lanes = [LaneGroup(group.trellis, group.weights) for group in groups]
         problem = totals_problem(loss, corpus.n, lanes)
-        if problem is None or problem.most_counted < fewest:
+        if problem is None or problem.most_counted[1] < fewest:
             return
         if problem.escaped <= ESCAPED:
             yield CorpusTotals(groups, problem)
 
 
+def split_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
+    """The expected value if the loss splits by tape; by lanes, or by windows of counts.
+
+    Raises:
+        NonIntegerCountError: a counter does not grow by whole numbers.
+    """
+    return lane_expectation(corpus, zs) or linear_expectation(corpus, zs)
+
+
 def lane_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation | None:
     """The expected value by lanes; None if it is no ratio of totals, or few items are counted."""
-    found = None
     for totals in totals_of_corpus(corpus, limits.FEW_COUNTED):
         if not totals.reaches_cap(zs):
-            by_group = [[zs[row] for row in group.rows] for group in totals.groups]
-            found = expected_ratio(totals.problem, by_group)
-            break
+            return expectation_of_totals(corpus, totals, zs)
+    return None
+
+
+def expectation_of_totals(
+    corpus: Corpus, totals: CorpusTotals, zs: Sequence[Ints]
+) -> Expectation | None:
+    """The expected value by lanes of hypotheses whose ages reach no cap; None if it is none."""
+    by_group = [[zs[row] for row in group.rows] for group in totals.groups]
+    found = expected_ratio(totals.problem, by_group)
     if found is None:
         return None
     levels = partial(_levels, corpus, zs)
-    estimate = LossyValue(found.value, abs(found.value), escaped=found.error)
-    return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
+    value = LossyValue(found.value, found.size, escaped=found.escaped)
+    return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", value, levels)
 
 
 def mass_to_cut(corpus: Corpus) -> float:
@@ -277,35 +290,28 @@ def linear_expectation(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     counts = len(loss.split.joint_counts)
     windows = list[list[Window]]()
     hyp = 0
-    cancelled, off = np.zeros((2, counts))
+    takes = any(group.trellis.amounts.signs(counts)[0].any() for group in corpus.groups)
     for group in corpus.groups:
-        trellis = group.trellis
-        y_tables = trellis.y_tables
+        y_tables = group.trellis.y_tables
         cells = (1 + counts) * int(y_tables.columns[group.n] * y_tables.width[group.n])
         guard_size("expect_corpus", cells // limits.CELLS_PER_STATE)
-        weights = group.weights
-        found = trellis.sums(weights, [zs[row] for row in group.rows])
+        own = [zs[row] for row in group.rows]
+        found = group.trellis.sums(group.weights, own)
         hyp += int(found.ended.sum())
-        # Where a joint count also subtracts, its sums have errors relative to sums of absolute
-        # values. Products of the tree have errors relative to the sums, if these are not negative.
-        operations = int(trellis.roundings[group.n]) + weights.roundings
-        takes = trellis.amounts.signs(counts)[0]
-        greatest = len(group.rows) * np.where(takes, trellis.greatest[:, group.n], 0.0)
-        off += relative_error(operations) * greatest
-        if takes.any() and not trellis.is_nonnegative:
-            cancelled += greatest
-        windows.append([Window(0, tables, 0.0, operations) for tables in found.totals])
-    total = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), 1 + counts)
-    masses, *expected = total.tables
+        totals = found.totals
+        if takes:  # the sums of what joint counts add without signs stand behind
+            plain = group.trellis.sums(group.weights, own, absolute=True).totals
+            totals = np.concatenate([totals, plain[:, 1:]], axis=1)
+        windows.append([Window(0, tables) for tables in totals])
+    quantities = 1 + counts * (1 + takes)
+    total = sum_of_all(by_sentence(corpus.groups, windows), mass_to_cut(corpus), quantities)
+    masses = total.masses
+    joint = total.tables[1 : 1 + counts]
     slopes, offset = value_coefficients(loss.split, n, hyp, total.counts, masses > 0)
-    value = float(masses @ offset)
-    size = float(masses @ np.abs(offset))
-    error = 0.0
-    for joint, slope, lost, part in zip(expected, slopes, cancelled, off, strict=True):
-        value += float(joint @ slope)
-        size += float((np.abs(joint) + lost * masses) @ np.abs(slope))
-        error += float(part * (masses @ np.abs(slope)))
-    error += relative_error(total.operations + masses.size + 8) * size
+    slope = np.array(slopes).reshape(joint.shape)
+    value = float(masses @ offset) + float((joint * slope).sum())
+    sizes = np.abs(total.tables[1 + counts :] if takes else joint)
+    size = float(masses @ np.abs(offset)) + float((sizes * np.abs(slope)).sum())
     estimate = LossyValue(value, size, float(masses.sum()), total.lost)
     return ranged_expectation(loss, n, "expect_corpus", estimate, partial(_levels, corpus, zs))
 
@@ -323,7 +329,6 @@ class _CountDistribution(NamedTuple):
 
     masses: Floats
     possible: Bools  # which tuples occur; others have probability 0 in spite of transforms
-    error: float  # a bound on the norm of the error
 
 
 def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
@@ -350,15 +355,13 @@ def _by_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
         ):  # half as fast as so far: later sentences may count less
             _guard_table(1 + size * max(1.0, corpus.n / labels / 2), "about ")
     none = np.ones((1,) * len(least))
-    [table] = product_tree(parts or [_CountDistribution(none, none > 0, 0.0)], _plus)[-1]
+    [table] = product_tree(parts or [_CountDistribution(none, none > 0)], _plus)[-1]
     totals = np.array(np.nonzero(table.possible))
     masses = table.masses[table.possible]
     added = dict(zip(names, (totals + least[:, None])[1:], strict=True))
     values = protocol.value_of_totals(whole.at(corpus.n), added, len(masses))
     value = float(values @ masses)
-    error = table.error * float(np.linalg.norm(values))
-    error += relative_error(len(masses) + 8) * float(np.abs(values) @ masses)
-    estimate = LossyValue(value, float(np.abs(values) @ masses), float(masses.sum()), 0.0, error)
+    estimate = LossyValue(value, float(np.abs(values) @ masses), float(masses.sum()))
     levels = partial(level_sets, values, masses)
     return ranged_expectation(corpus.loss, corpus.n, "expect_corpus", estimate, levels)
 
@@ -396,8 +399,7 @@ def _sentence_counts(
     _guard_table(shape)
     masses = np.zeros(shape)
     np.add.at(masses, tuple(places), final.mass[0, occurs])
-    error = 1e-14 * float(np.linalg.norm(masses))
-    return low, _CountDistribution(masses, masses > 0, error)
+    return low, _CountDistribution(masses, masses > 0)
 
 
 def _plus(left: _CountDistribution, right: _CountDistribution) -> _CountDistribution:
@@ -408,9 +410,5 @@ def _plus(left: _CountDistribution, right: _CountDistribution) -> _CountDistribu
         np.fft.irfftn(np.fft.rfftn(a, shape, axes) * np.fft.rfftn(b, shape, axes), shape, axes)
         for a, b in ((left.possible, right.possible), (left.masses, right.masses))
     )
-    # A transform errs by a part of the norm, for each doubling of the size, and is multiplied by
-    # numbers up to the other's sum, 1.
-    norms = sum(float(np.linalg.norm(part.masses)) for part in (left, right))
-    error = left.error + right.error + 32 * UNIT * math.log2(2 + masses.size) * norms
     occurs = possible > 0.5
-    return _CountDistribution(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs, error)
+    return _CountDistribution(np.where(occurs, np.maximum(masses, 0.0), 0.0), occurs)

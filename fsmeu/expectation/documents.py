@@ -63,7 +63,7 @@ def document_expectation(query: Query, levels: Callable[[Query], Levels]) -> Exp
     found = expected_ratio(problem, [[query.z]])
     if found is None:
         return None
-    estimate = LossyValue(found.value, abs(found.value), escaped=found.error)
+    estimate = LossyValue(found.value, found.size, escaped=found.escaped)
     listed = partial(levels, query)
     return ranged_expectation(query.loss, query.n, query.where, estimate, listed)
 

@@ -1,7 +1,7 @@
 """Expected values of long sequences of two labels, where the value looks at counts alone.
 
 Sums of ratios of counts come from generating functions (``trellis/independent.py``, and under
-chains ``trellis/chains.py``). Other values, of independent labels: with z given, tp counts
+chains ``chains.py``). Other values, of independent labels: with z given, tp counts
 independent events, where z is a one, and ref - tp all others. Both have windows that lack a mass
 far below rounding, which enters the bounds: the sum over all tables has a few million terms for a
 million labels.
@@ -18,6 +18,7 @@ import numpy as np
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import SizeLimitError
+from fsmeu.expectation.chains import chain_expectation
 from fsmeu.expectation.query import BinaryLabels, Query, binary_labels
 from fsmeu.expectation.result import (
     Expectation,
@@ -28,15 +29,10 @@ from fsmeu.expectation.result import (
 )
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.algebra.value import value_at_length
-from fsmeu.models.chains import binary_chain, is_binary_chain
-from fsmeu.trellis.chains import chain_of, chain_value
+from fsmeu.models.chains import is_binary_chain
 from fsmeu.trellis.estimate import one_estimate
 from fsmeu.trellis.ranked import UnfitError, expected_values
-from fsmeu.trellis.roundings import BoundedValue
 from fsmeu.trellis.windows import Window, count_window
-
-_USABLE = 1e-6  # an estimate whose error may be a greater part of it is not used
-
 
 def is_long(query: Query) -> bool:
     """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
@@ -54,29 +50,12 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     ``levels`` makes the distribution of the value where labels are not independent.
     """
     loss = query.loss
-    z = query.z
     form = loss.confusion
     assert form is not None
-    assert z is not None
     labels = binary_labels(loss, query.model)
-    chain = binary_chain(query.model)
     if labels is not None:
         return _of_labels(query, form, labels)
-    ratio: BoundedValue | None = None  # the value as a sum of ratios
-    off = 0.0
-    listed = partial(levels, query)
-    if chain is not None:
-        ratio = chain_value(form, z, chain_of(*chain, query.model.roundings))
-    value, error = ratio or BoundedValue(0.0, math.inf)
-    estimates = []
-    if error <= _USABLE * abs(value):
-        estimates.append(LossyValue(value, abs(value), escaped=error + off))
-    if not estimates:
-        return None
-    bounded = (
-        ranged_expectation(loss, query.n, query.where, estimate, listed) for estimate in estimates
-    )
-    return min(bounded, key=lambda one: one.upper - one.lower)
+    return chain_expectation(query, levels)
 
 
 def _of_labels(query: Query, form: Confusion, labels: BinaryLabels) -> Expectation | None:

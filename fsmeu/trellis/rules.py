@@ -36,11 +36,10 @@ from math import ceil, exp, factorial, floor, lgamma, log, pi, sqrt
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.twofold import UNIT
 
 MOST_NODES = 24  # of a one-sided rule: where more would be needed, the wide rule has fewer
 _WIDEST = 5.0  # the greatest quotient of two D for which a one-sided rule is tried
-_EVALUATED = 64 * UNIT  # what evaluating a rule loses, as a part of D^-a: positive terms
+_EVALUATED = 1e-14  # a remainder below this part of D^-a is hidden by rounding
 _BLOCKS = 512  # in which remainders of many intervals are bounded
 _MOST_GAUSS_NODES = 9  # of the small nodes of the wide rule
 
@@ -83,7 +82,7 @@ class Rule:
         if not self.is_one_sided:
             return self.off * low**-self.power
         scale = self.centre**-self.power
-        below = np.maximum(low**-self.power - self.value(low), 0.0) + _EVALUATED * low**-self.power
+        below = np.maximum(low**-self.power - self.value(low), 0.0)
         below = np.where(low < self.centre, below, 0.0)
         reach = np.maximum(high / self.centre - 1.0, 0.0)
         order = len(self.nodes)
@@ -172,7 +171,7 @@ def rule_for(
                 continue
             rule = one_sided_rule(order, centre, power)
             left_out = float(rule.remainder(np.float64(low), np.float64(high))) * centre**power
-            if left_out <= max(eps, 2 * _EVALUATED * (centre / low) ** power):
+            if left_out <= max(eps, _EVALUATED * (centre / low) ** power):
                 return rule
     return wide_rule(low, high, power, eps)
 
@@ -199,7 +198,7 @@ def wide_rule(low: float, high: float, power: float = 1.0, eps: float = 1e-14) -
     mass = high**power * float(weights[small].sum())
     size = next(m for m in count(2) if m == _MOST_GAUSS_NODES or mass * _gauss_error(m) <= eps)
     few, their_weights = _gauss(nodes[small] * high, weights[small], size)
-    off = _trapezoidal_error(power, step) + 3 * eps + mass * _gauss_error(size) + _EVALUATED
+    off = _trapezoidal_error(power, step) + 3 * eps + mass * _gauss_error(size)
     all_nodes = np.append(few / high, nodes[~small])
     all_weights = np.append(their_weights, weights[~small])
     return Rule(all_nodes, all_weights, power, off=off)

@@ -68,7 +68,6 @@ def test_as_by_counts(kind, lowered):
     for given in GIVEN.values():
         loss = fsmeu.load("chunk_fscore", labels=TAGS, **given)
         assert check(loss, model).exact
-    lowered(FEWEST_BESIDE=0, PART_BESIDE=10**6)
     assert check(loss, model, constraint=BIO).exact
 
 
@@ -99,7 +98,6 @@ def test_kin_as_by_counts(name, lowered):
     loss = fsmeu.load(name, labels=TAGS, **KIN[name])
     model = random_field(np.random.default_rng(len(name)), 24, 2.0)
     check(loss, model)
-    lowered(FEWEST_BESIDE=0)
     check(loss, model, constraint="(O|B-A|I-A|B-B)* B-A O")
 
 

@@ -13,7 +13,7 @@ from tests.decoding.listing import METHODS, ask, random_model
 from tests.grammars.test_events import fscore, matched, stand_apart
 
 # Methods whose conditions event_fscore of short sequences does not satisfy.
-NOT_FOR_IT = {"ratios", "chain_ratios", "additive", "ranking"}
+NOT_FOR_IT = {"ratios", "additive", "ranking"}
 FAR = 12  # a tolerance at which no two events are allowed
 
 

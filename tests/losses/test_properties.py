@@ -34,7 +34,7 @@ def test_methods_that_apply_decide_and_others_refuse(name):
     chain = Markov([0.4, 0.6], [[0.8, 0.2], [0.35, 0.65]], n)
     applies = {a.method: a for a in found.methods}
     for method, model in itertools.product(EXACT[:-1], (independent, chain)):
-        if method in ("lanes", "chain_ratios"):  # not said to apply where counting is as good
+        if method == "lanes":  # not said to apply where counting is as good
             continue
         expected = method in applies and (model is independent or applies[method].any_model)
         try:

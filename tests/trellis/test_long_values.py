@@ -128,4 +128,4 @@ def test_a_chain_that_forgets_at_once_is_independent_labels():
     wanted = fsmeu.expect(loss, z, np.full(n, p)).value
     assert fsmeu.expect(loss, z, chain).value == pytest.approx(wanted, rel=1e-12)
     decided = fsmeu.decode(loss, chain)
-    assert (decided.method, decided.exact, sum(decided.labels)) == ("chain_ratios", True, n)
+    assert (decided.method, decided.exact, sum(decided.labels)) == ("lanes", True, n)
