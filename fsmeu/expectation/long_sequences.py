@@ -9,7 +9,6 @@ million labels.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -33,6 +32,7 @@ from fsmeu.models.chains import is_binary_chain
 from fsmeu.trellis.estimate import one_estimate
 from fsmeu.trellis.ranked import UnfitError, expected_values
 from fsmeu.trellis.windows import Window, count_window
+
 
 def is_long(query: Query) -> bool:
     """Whether it is a long sequence of two labels, z given, whose value looks at counts alone."""
