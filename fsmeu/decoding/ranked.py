@@ -231,7 +231,7 @@ def _ranking(problem: Problem) -> Answer:
         return scores[k]
 
     only = ""
-    if not counts.are_few:
+    if n > limits.LONGEST_RANKED:
         search_along(score, n)
         only = f"{len(scores)} of {n + 1} numbers of ones were searched along the ranking"
     else:

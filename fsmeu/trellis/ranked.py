@@ -318,7 +318,9 @@ class Row:
         self.n = len(p)
         self.hits = prefix_sums(p)  # E[A] by k, (n + 1,)
         self.mean = float(self.hits[-1])
-        self.reach = reach_of(self.mean - float(p @ p))
+        self.reach = reach_of(
+            self.mean - np.einsum("i,i->", p, p)
+        )  # no threads, as a matrix product has
         self.degenerate = degenerate_probabilities(p[None])[:, 0].tolist()
 
     def items(self, piece: Piece) -> tuple[Floats, Floats]:
@@ -339,7 +341,9 @@ class Row:
                 sums.append(prefix_sums(q ** (len(sums) + 1)))
             taken = np.stack([np.append(one[where], one[-1]) for one in sums[:size]])
             powers = np.arange(1.0, size + 1)
-            return -(less**powers / powers) @ taken, t * less ** (powers - 1.0) @ taken
+            weights = np.stack([-(less**powers) / powers, t * less ** (powers - 1.0)])
+            logs, shares = np.einsum("cj,jk->ck", weights, taken)
+            return logs, shares
         f = 1.0 - q + q * t + LEAST
         logs = prefix_sums(np.log1p(-less * q) if u < 0.5 else np.log(f))
         shares = prefix_sums(q * t / f)
@@ -401,9 +405,10 @@ def ranked_values(value: Value, p: Floats, sign: float) -> RankedValues:
     if n <= max(limits.FEW_NUMBERS, 3):
         return RankedValues(every.astype(np.int64), sign * _values_at(value, row, every), -np.inf)
     grid = np.unique(np.rint(np.linspace(1.0, n - 1.0, limits.COARSE_BLOCKS + 1)))
-    tried = np.array([0, int(grid[_estimates(value, row, sign, grid).argmax()]), n])
+    bounds = _grid_bounds(value, row, sign, grid)
+    tried = np.array([0, int(grid[bounds.estimates.argmax()]), n])
     scores = np.concatenate([sign * _values_at(value, row, every[k : k + 1]) for k in tried])
-    upper = _upper_bounds(value, row, sign, grid)
+    upper = bounds.upper
     near = np.flatnonzero(upper >= scores.max())
     if not len(near):
         return RankedValues(tried, scores, float(upper.max()))
@@ -414,60 +419,44 @@ def ranked_values(value: Value, p: Floats, sign: float) -> RankedValues:
     return RankedValues(ks.astype(np.int64), found, float(beyond.max(initial=-np.inf)))
 
 
-def _estimates(value: Value, row: Row, sign: float, ks: Floats) -> Floats:
-    """The quotients of expectations times the sign, (ks,)."""
-    hits = row.hits[ks.astype(np.int64)]
-    counts = np.stack([np.ones(len(ks)), hits, row.mean - hits])
-    scores = np.zeros(len(ks))
-    for quotient in value.quotients:
-        top, below = (
-            (_by_counts(side, row.n, ks) * counts).sum(axis=0)
-            for side in (quotient.top, quotient.below)
-        )
-        scores += sign * top * np.maximum(below, 1e-300) ** -quotient.power
-    return scores
+class GridBounds(NamedTuple):
+    """What is known of scores on a grid of k."""
+
+    estimates: Floats  # quotients of expectations, (grid,)
+    upper: Floats  # bounds on the scores from one k of the grid to the next, (grid less 1,)
 
 
-def _upper_bounds(value: Value, row: Row, sign: float, grid: Floats) -> Floats:
-    """Upper bounds on scores between two neighbours of a grid of k, (grid less 1,).
+def _grid_bounds(value: Value, row: Row, sign: float, grid: Floats) -> GridBounds:
+    """Estimates and upper bounds of scores.
 
-    With E[D] - reach <= D <= E[D] + reach, E[N / D^a] is at most E[N+] divided by the least D^a
-    less E[N-] by the greatest. Coefficients are polynomials in k: what they are at both ends of a
-    block, they are between.
+    E[N / D^a] is at most E[N+] divided by the least D^a of its window, less E[N-] divided by the
+    greatest. What they are made of is monotone in k between two neighbours, if they are near.
     """
-    hits = row.hits[grid.astype(np.int64)]
-    few = np.stack([np.ones(len(grid) - 1), hits[:-1], row.mean - hits[1:]])
-    many = np.stack([np.ones(len(grid) - 1), hits[1:], row.mean - hits[:-1]])
-    bounds = np.zeros(len(grid) - 1)
-    for top, below, power in value.quotients:
-        rows = sign * _by_counts(top, row.n, grid)
-        most = np.maximum(rows[:, :-1], rows[:, 1:])
-        above = np.maximum(most, 0.0) * many
-        less = np.minimum(most, 0.0) * few
-        rows = _by_counts(below, row.n, grid)
-        low, high = np.minimum(rows[:, :-1], rows[:, 1:]), np.maximum(rows[:, :-1], rows[:, 1:])
-        room = row.reach * np.abs(rows[1:]).max(axis=0)
-        room = np.maximum(room[:-1], room[1:])
-        least = (np.maximum(low, 0.0) * few + np.minimum(low, 0.0) * many).sum(axis=0) - room
-        greatest = (np.maximum(high, 0.0) * many + np.minimum(high, 0.0) * few).sum(axis=0) + room
-        least = np.maximum(least, _least_below(rows, row.n, grid))
-        bounds += above.sum(axis=0) * least**-power
-        bounds += less.sum(axis=0) * np.maximum(greatest, least) ** -power
+    found = GridBounds(np.zeros(len(grid)), np.zeros(len(grid) - 1))
     none, every = row.degenerate
     if max(none, every) > TAIL:
-        apart = sign * value.degenerate(grid)
-        bounds += none * np.maximum(apart[0, :-1], apart[0, 1:])
-        bounds += every * np.maximum(apart[1, :-1], apart[1, 1:])
-    return bounds
-
-
-def _least_below(rows: Floats, n: int, grid: Floats) -> Floats:
-    """The least D that is not 0 between neighbours of a grid, given its coefficients, about."""
-    least = rows[0] + np.minimum(rows[1], 0.0) * grid + np.minimum(rows[2], 0.0) * (n - grid)
-    size = np.abs(rows[1:])
-    step = np.where(size > 0, size, np.inf).min(axis=0)
-    least = np.where(least > _ALIKE * n * np.abs(rows).max(axis=0), least, step)
-    return np.minimum(least[:-1], least[1:])
+        apart = sign * (np.array([none, every]) @ degenerate_at(value, grid))
+        found.upper[:] += np.maximum(apart[:-1], apart[1:])
+    for piece in pieces_at(value, grid):
+        begin = int(np.searchsorted(grid, piece.ks[0]))
+        end = begin + len(piece.ks)
+        hits = row.hits[piece.ks.astype(np.int64)]
+        items = piece.mean_items(hits, row.mean)
+        mean, low, high = piece.window(items, row.reach)
+        counts = np.stack([np.ones(len(piece.ks)), *items])
+        top = sign * piece.top
+        found.estimates[begin:end] += (top * counts).sum(axis=0) * mean**-piece.power
+        rates = np.where(top > 0, top * low**-piece.power, top * high**-piece.power)
+        sides = [slice(0, -1), slice(1, None)] if len(piece.ks) > 1 else [slice(0, 1)] * 2
+        most = np.maximum(*(rates[:, side] for side in sides))
+        many = np.maximum(*(counts[:, side] for side in sides))
+        few = np.minimum(*(counts[:, side] for side in sides))
+        bound = np.where(most > 0, most * many, most * few).sum(axis=0)
+        blocks = slice(begin, begin + len(bound))
+        found.upper[blocks] += bound[: len(found.upper) - begin]
+        if end < len(grid):  # signs change in the next block: what holds before it
+            found.upper[end - 1] = max(found.upper[end - 1], found.upper[max(end - 2, 0)])
+    return found
 
 
 def _values_at(value: Value, row: Row, ks: Floats) -> Floats:

@@ -19,7 +19,6 @@ from fsmeu.arrays import Floats
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.trellis.windows import Window, count_window
 
-_MATRIX = 2048  # labels up to which distributions of all k are held
 _GRID = 16  # numbers of ones at which a search begins, and between two of which it goes on
 
 
@@ -44,7 +43,7 @@ class RankedCounts:
     def windows(self, k: int) -> tuple[Window, Window]:
         """The distributions of both numbers."""
         n = len(self.p)
-        if n > _MATRIX:
+        if n > limits.LONGEST_RANKED:
             sides = count_window(self.p[:k]), count_window(self.p[k:])
         else:
             first, last = self._first[k, : k + 1], self._last[n - k, : n - k + 1]
@@ -57,24 +56,6 @@ class RankedCounts:
         tp = hits.counts[:, None]
         table = value_of_counts(form, len(self.p), tp, float(k), tp + missed.counts)
         return float(hits.masses @ table @ missed.masses)
-
-    @property
-    def are_few(self) -> bool:
-        """Whether the values of all k look at few tables, about."""
-        n = len(self.p)
-        return n <= _MATRIX and self._cells <= limits.RANKED_TABLES
-
-    @property
-    def _cells(self) -> float:
-        n = len(self.p)
-        k = np.arange(n + 1.0)
-        if not self.cut:
-            return float(((k + 1) * (n - k + 1)).sum())
-        variance = np.concatenate([[0.0], np.cumsum(self.p * (1.0 - self.p))])
-        reach = 2.0 * np.sqrt(-2.0 * np.log(self.cut))
-        first = np.minimum(k, reach * np.sqrt(variance) + 1)
-        last = np.minimum(n - k, reach * np.sqrt(variance[-1] - variance) + 1)
-        return float(((first + 1) * (last + 1)).sum())
 
 
 def _prefix_counts(p: Floats) -> Floats:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.trellis.kernels import jit_entry, jit_helper
+from fsmeu.trellis.kernels import jit_entry
 
 LEAST = 1e-300  # added to masses of labels, so that none is 0
 
@@ -33,84 +33,48 @@ class Terms(NamedTuple):
     is_even: bool  # whether items of both kinds are the same
 
 
-@jit_helper
-def _add_even(q: Floats, row: int, terms: Terms, shares: Floats, values: Floats) -> None:
-    """Adds the terms of a row whose labels are items of one kind."""
-    n = q.shape[1]
-    mean = 0.0
-    for i in range(n):
-        mean += q[row, i]
-    for m in range(len(terms.first)):
-        t = terms.first[m]
-        if np.exp(-(1.0 - t) * mean) <= terms.cutoffs[m]:  # at least the mass
-            continue
-        even = odd = 1.0
-        for i in range(0, n - 1, 2):
-            even *= 1.0 - q[row, i] + q[row, i] * t
-            odd *= 1.0 - q[row, i + 1] + q[row, i + 1] * t
-        if n % 2:
-            even *= 1.0 - q[row, n - 1] + q[row, n - 1] * t
-        mass = even * odd
-        if mass <= terms.cutoffs[m]:
-            continue
-        for i in range(n):
-            shares[0, i] = q[row, i] * t / (1.0 - q[row, i] + q[row, i] * t + LEAST)
-        total = before = 0.0
-        for i in range(n):
-            total += shares[0, i]
-        for i in range(terms.begin):
-            before += shares[0, i]
-        for j in range(terms.falls.shape[1]):
-            top = terms.top[0, j] + terms.top[1, j] * before + terms.top[2, j] * (total - before)
-            values[row, terms.begin + j] += mass * terms.falls[m, j] * top
-            if terms.begin + j < n:
-                before += shares[0, terms.begin + j]
-
-
-@jit_helper
-def _add_uneven(
-    q: Floats, others: Floats, row: int, terms: Terms, after: Floats, values: Floats
-) -> None:
-    """Adds the terms of a row whose first labels are items of another kind than the others."""
-    n = q.shape[1]
-    for m in range(len(terms.first)):
-        t = terms.second[m]
-        after[0, n] = 1.0  # the mass of the labels from k on
-        after[1, n] = 0.0  # and their shares
-        for i in range(n - 1, terms.begin - 1, -1):
-            mass = 1.0 - others[row, i] + others[row, i] * t + LEAST
-            after[0, i] = after[0, i + 1] * mass
-            after[1, i] = after[1, i + 1] + others[row, i] * t / mass
-        t = terms.first[m]
-        mass = 1.0
-        before = 0.0
-        for k in range(terms.begin + terms.falls.shape[1]):
-            j = k - terms.begin
-            if j >= 0:
-                top = terms.top[0, j] + terms.top[1, j] * before + terms.top[2, j] * after[1, k]
-                values[row, k] += mass * after[0, k] * terms.falls[m, j] * top
-            if k < n:
-                f = 1.0 - q[row, k] + q[row, k] * t + LEAST
-                mass *= f
-                before += q[row, k] * t / f
-
-
 @jit_entry
-def add_terms(q: Floats, others: Floats, terms: Terms, scratch: Floats, values: Floats) -> None:
+def add_terms(q: Floats, others: Floats, terms: Terms, after: Floats, values: Floats) -> None:
     """Adds the terms of a quotient to the expected values of rows, (rows, n + 1).
 
     Args:
         q: the probabilities with which labels are items where z has a one, (rows, n).
         others: the same where z has none.
         terms: the quotient.
-        scratch: room, (2, n + 1).
+        after: room, (2, n + 1), for masses and shares of the labels from k on.
         values: added to, by row and number of ones.
     """
+    n = q.shape[1]
     for row in range(len(q)):
-        if terms.is_even:
-            _add_even(q, row, terms, scratch, values)
-        else:
-            _add_uneven(q, others, row, terms, scratch, values)
+        mean = 0.0
+        for i in range(n):
+            mean += min(q[row, i], others[row, i])
+        for m in range(len(terms.first)):
+            t = terms.second[m]
+            u = terms.first[m]
+            if np.exp(-(1.0 - max(t, u)) * mean) <= terms.cutoffs[m]:  # at least the mass
+                continue
+            after[0, n] = 1.0
+            after[1, n] = 0.0
+            for i in range(n - 1, -1, -1):
+                f = 1.0 - others[row, i] + others[row, i] * t + LEAST
+                after[0, i] = after[0, i + 1] * f
+                after[1, i] = after[1, i + 1] + others[row, i] * t / f
+            mass = 1.0
+            before = 0.0
+            for k in range(terms.begin + terms.falls.shape[1]):
+                if k >= terms.begin:
+                    j = k - terms.begin
+                    if terms.is_even:  # what the labels from k on have not got
+                        before = after[1, 0] - after[1, k]
+                    rest = terms.top[2, j] * after[1, k]
+                    top = terms.top[0, j] + terms.top[1, j] * before + rest
+                    all_mass = after[0, 0] if terms.is_even else mass * after[0, k]
+                    values[row, k] += all_mass * terms.falls[m, j] * top
+                if k < n and not terms.is_even:
+                    f = 1.0 - q[row, k] + q[row, k] * u + LEAST
+                    mass *= f
+                    before += q[row, k] * u / f
 
 
 class LabelsOfRows(NamedTuple):

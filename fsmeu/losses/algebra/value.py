@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -324,20 +325,18 @@ def _in_region(reader: Reader) -> tuple[Quotient, ...]:
 
 
 def _is_reproduced(value: Value) -> bool:
-    """Whether quotients are the file's value at vertices of what tp and ref can be, for some k."""
+    """Whether quotients are the file's value at some tables of few, of all, of many ones of z."""
     n = value.n
     powers = 2.0 ** np.arange(np.log2(n) + 1)
     ks = np.unique(np.concatenate([powers, n - powers, [n // 2, n // 3]]))
+    first, last = np.array(list(product((0.0, 0.4, 1.0), repeat=2))).T[:, :, None]
     for some in (np.zeros(1), ks[(ks > 0) & (ks < n)], np.full(1, float(n))):
-        k, zero, one = some, np.zeros(len(some)), np.ones(len(some))
-        tp = np.stack([one, zero, k, k, k - 1, np.floor(k / 2), zero])
-        missed = np.stack([zero, one, zero, n - k - 1, n - k, np.floor((n - k) / 2), n - k])
-        hyp = np.broadcast_to(k, tp.shape)
-        inside = (tp >= 0) & (tp <= k) & (missed >= 0) & (missed <= n - k)
-        inside &= (tp + missed > 0) & (tp + missed < n)
-        tables = (tp[inside], hyp[inside], (tp + missed)[inside])
-        wanted = value_of_counts(value.form, n, *tables)
+        tp = np.floor(first * some)
+        ref = tp + np.floor(last * (n - some))
+        inside = (ref > 0) & (ref < n)
+        tables = tp[inside], np.broadcast_to(some, tp.shape)[inside], ref[inside]
         found, size = value.at_table(*tables)
+        wanted = value_of_counts(value.form, n, *tables)
         if (np.abs(found - wanted) > _REPRODUCED * size).any():
             return False
         value.degenerate(some)
