@@ -95,12 +95,10 @@ BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call 
 # -- long sequences, documents and corpora ---------------------------------------------------------
 LONG_CHAIN = 240  # labels of a chain of two labels from which rules serve, not exact counts
 LONG_SEQUENCE = 300  # labels from which rules or windows of counts serve, not exact counts
-FEWEST_FOR_NODES = 33  # labels from which the nodes of a rule are faster than tables of counts
 SHORT_RULE = 1000  # labels up to which all k are valued, by a rule for every row of this length
 LONGEST_TABLED = 300  # labels up to which all tables are asked what one more true positive does
 LONGEST_RANKED = 2000  # labels up to which distributions of counts of all k are held: 64 MB
 FEW_NUMBERS = 2048  # numbers of ones that are valued rather than bounded
-NUMBERS_AT_ONCE = 1 << 21  # numbers of ones that are valued at once
 COARSE_BLOCKS = 1024  # blocks of numbers of ones that are bounded at once
 WINDOW_CELLS = 1 << 20  # cells of a table of inverse denominators that is made at once: 8 MB
 PROMISED = 1e-12  # an error that is this part of the value is small enough
@@ -190,7 +188,6 @@ LONG: dict[str, Any] = {
     "CAPPED_LENGTH": 2,
     "CAPS": (1, 2, 3),  # ages that stop
     "FEW_COUNTED": 0,
-    "FEWEST_FOR_NODES": 0,  # no tables of all counts
     "SHORT_RULE": 1,  # bounds on blocks of numbers of ones
     "FEW_NUMBERS": 1,
     "COUNTED_AT_ONCE": 0,  # windows of counts

@@ -45,7 +45,7 @@ from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
 from fsmeu.parallel import checked_jobs, in_shares, workers
 from fsmeu.progress import Progress, check_progress
 from fsmeu.trellis.estimate import scale_of
-from fsmeu.trellis.ranked import expected_values
+from fsmeu.trellis.given_labels import expected_values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

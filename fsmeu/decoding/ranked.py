@@ -34,7 +34,8 @@ from fsmeu.losses.algebra.monotone import never_worse
 from fsmeu.losses.algebra.value import Value, value_at_length
 from fsmeu.models import Bernoulli, Model
 from fsmeu.models.checks import vector_of_numbers
-from fsmeu.trellis.ranked import RankedRows, UnfitError, most_probable, ranked_values
+from fsmeu.trellis.item_quotients import UnfitError
+from fsmeu.trellis.ranked import RankedRows, most_probable, ranked_values
 from fsmeu.trellis.ranked_counts import RankedCounts, search_along
 
 NO_TABLE = "the value must depend on (tp, hyp, ref, n) of two labels only"

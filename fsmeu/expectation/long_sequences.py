@@ -30,7 +30,8 @@ from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.algebra.value import value_at_length
 from fsmeu.models.chains import is_binary_chain
 from fsmeu.trellis.estimate import one_estimate
-from fsmeu.trellis.ranked import UnfitError, expected_values
+from fsmeu.trellis.given_labels import expected_values
+from fsmeu.trellis.item_quotients import UnfitError
 from fsmeu.trellis.windows import Window, count_window
 
 

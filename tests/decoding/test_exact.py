@@ -122,7 +122,7 @@ AS_LISTED = {
         "loss f labels 0 1 count tp when z and y count ref by 1e12 when y "
         "value -(tp / (1 + ref - tp)) range -1.1e-12 .. 0",
         [0.0, 1.0, 0.5028575977596241],
-        {"FEWEST_FOR_NODES": 0, "SHORT_RULE": 1},
+        {"SHORT_RULE": 1},
     ),
     "totals that no hypothesis has": (
         f"utility f labels 0 1 {TP} count hyp by 3 when z == 1 count ref when y == 1 value "
