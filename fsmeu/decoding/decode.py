@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu import limits
+from fsmeu.arrays import Floats
 from fsmeu.decoding.augmented import decide_augmented
 from fsmeu.decoding.choice import (
     METHODS_BY_ENGINE,
@@ -24,14 +25,13 @@ from fsmeu.decoding.choice import (
     decide,
     first_method,
 )
-from fsmeu.decoding.decision import PRECISION, Decision
+from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.problem import Problem, RefusalError
 from fsmeu.decoding.ranked import (
     RATIOS,
-    WHY,
+    decide_rows,
     is_plain_matrix,
     rows_at_once,
-    rows_of,
     vectors_by_length,
 )
 from fsmeu.decoding.several import best_few
@@ -44,8 +44,6 @@ from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
 from fsmeu.parallel import checked_jobs, in_shares, workers
 from fsmeu.progress import Progress, check_progress
-from fsmeu.trellis.estimate import scale_of
-from fsmeu.trellis.given_labels import expected_values
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -327,52 +325,32 @@ def _ranked_together(
 ) -> Iterator[dict[int, Decision]]:
     """Blocks of decisions by row that ``ratios`` proves for vectors of probabilities."""
     for vectors in vectors_by_length(models):
-        n = vectors.p.shape[1]
-        size = rows_at_once(n)
+        size = rows_at_once(vectors.p.shape[1])
         for begin in range(0, len(vectors.p), size):
-            rows = vectors.rows[begin : begin + size]
             p = vectors.p[begin : begin + size]
             plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
             if not len(plain):
                 continue
-            try:
-                bound = bind_labels(loss, BINARY, "decode_many")
-                model = Bernoulli(p[plain[0]])
-                allowed = as_constraint(options.constraint, model.alphabet, model.n)
-                problem = Problem(bound, model, allowed)
-                if first_method(problem, options) != RATIOS.name:
-                    break
-                ranked = rows_of(problem)
-            except RangeError:
-                raise
-            except FsmeuError:  # left to ``decode``
+            problem = _ranked_problem(loss, p[plain[0]], options)
+            if problem is None:  # left to ``decode``
                 break
-            if isinstance(ranked, str) or n > limits.SHORT_RULE:  # long ones one by one
-                break
-            best = ranked.best(p[plain], problem.sign)
-            declared = problem.loss.value_range(n)
-            reach = PRECISION * scale_of(best.values, declared.width)
-            again = expected_values(ranked.value, best.indices, p[plain]).values
-            sure = np.abs(again - best.values) <= reach  # all others one by one
-            low = best.values - reach
-            high = best.values + reach
-            if problem.sign > 0:
-                high = np.maximum(best.values, np.minimum(high, declared.high))
-            else:
-                low = np.minimum(best.values, np.maximum(low, declared.low))
-            answers = zip(
-                rows[plain[sure]].tolist(),
-                best.indices[sure].tolist(),  # labels are their own indices
-                best.values[sure].tolist(),
-                low[sure].tolist(),
-                high[sure].tolist(),
-                strict=True,
-            )
-            proof = {"exact": True, "method": RATIOS.name, "why": WHY, "candidates": n + 1}
-            yield {
-                row: Decision(labels=z, value=value, lower=low, upper=high, **proof)
-                for row, z, value, low, high in answers
-            }
+            rows = vectors.rows[begin + plain].tolist()
+            yield dict(decide_rows(problem, p[plain], rows))
+
+
+def _ranked_problem(loss: Loss, p: Floats, options: Options) -> Problem | None:
+    """The problem of a vector, if short ones like it are decided together by ``ratios``."""
+    try:
+        bound = bind_labels(loss, BINARY, "decode_many")
+        model = Bernoulli(p)
+        allowed = as_constraint(options.constraint, model.alphabet, model.n)
+        problem = Problem(bound, model, allowed)
+        is_first = first_method(problem, options) == RATIOS.name
+    except RangeError:
+        raise
+    except FsmeuError:
+        return None
+    return problem if is_first and problem.n <= limits.SHORT_RULE else None
 
 
 _QUICK = 0.5  # seconds of what is timed once more, when all is loaded

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.candidates import late_sentence, valued_candidates
+from fsmeu.decoding.decision import Decision
 from fsmeu.decoding.problem import OPEN, Answer, Method, Problem, one_by_one
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.algebra.confusion import (
@@ -34,6 +35,8 @@ from fsmeu.losses.algebra.monotone import never_worse
 from fsmeu.losses.algebra.value import Value, value_at_length
 from fsmeu.models import Bernoulli, Model
 from fsmeu.models.checks import vector_of_numbers
+from fsmeu.trellis.estimate import PROMISED, scale_of
+from fsmeu.trellis.given_labels import expected_values
 from fsmeu.trellis.item_quotients import UnfitError
 from fsmeu.trellis.ranked import RankedRows, most_probable, ranked_values
 from fsmeu.trellis.ranked_counts import RankedCounts, search_along
@@ -139,6 +142,35 @@ def _by_ratios(problems: Sequence[Problem]) -> list[Answer | str]:
 def rows_at_once(n: int) -> int:
     """How many sequences of a length are decided at once."""
     return max(1, limits.RANKED_CELLS // (n + 1))
+
+
+def decide_rows(problem: Problem, p: Floats, rows: Sequence[int]) -> Iterator[tuple[int, Decision]]:
+    """Proven decisions for rows of probabilities like that of a problem, each with its row.
+
+    Every one is looked at again; those whose value is another then are left out.
+    """
+    ranked_rows = rows_of(problem)
+    assert isinstance(ranked_rows, RankedRows)
+    best = ranked_rows.best(p, problem.sign)
+    again = expected_values(ranked_rows.value, best.indices, p).values
+    declared = problem.loss.value_range(problem.n)
+    reach = PROMISED * scale_of(again, declared.width)
+    low, high = again - reach, again + reach
+    if problem.sign > 0:
+        high = np.maximum(again, np.minimum(high, declared.high))
+    else:
+        low = np.minimum(again, np.maximum(low, declared.low))
+    is_same = (np.abs(again - best.values) <= reach).tolist()
+    columns = (best.indices.tolist(), again.tolist(), low.tolist(), high.tolist())
+    proof: dict[str, Any] = {
+        "exact": True,
+        "method": "ratios",
+        "why": WHY,
+        "candidates": problem.n + 1,
+    }
+    for row, same, z, value, lower, upper in zip(rows, is_same, *columns, strict=True):
+        if same:  # labels are their own indices
+            yield row, Decision(labels=z, value=value, lower=lower, upper=upper, **proof)
 
 
 def _long_answer(problem: Problem, value: Value) -> Answer:

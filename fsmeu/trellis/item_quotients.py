@@ -37,6 +37,7 @@ from fsmeu.trellis.rules import Rule, wide_rule
 TAIL = 1e-18  # the probability that D lies outside of its window
 LEFT_OUT = 1e-13  # what a rule may leave out of a quotient, as a part
 SMALL = 0.01  # logarithms and shares are power series in 1 - t where it times all q is so small
+_ROUGH = 1e-11  # the same where all k are compared: the best is looked at again
 _ALIKE = 1e-14  # quotients of coefficients that differ by less are the same
 _UNSEEN = 1e-16  # what of a power series is not seen, as a part
 _MOST_GAUSS = 32  # whole D up to which Gauss's rule on (0, 1) has fewer nodes than a wide one
@@ -193,7 +194,7 @@ def whole_rule(piece: Piece, more: int) -> Rule | None:
 @lru_cache(maxsize=256)
 def _wide_rule(low: float, high: float, power: float) -> Rule:
     """A wide rule, its ends powers of 2, so that many lengths share it."""
-    return wide_rule(low * (1.0 - 1e-12), max(high, 2 * low) * (1.0 + 1e-12), power, LEFT_OUT)
+    return wide_rule(low * (1.0 - 1e-12), max(high, 2 * low) * (1.0 + 1e-12), power, _ROUGH)
 
 
 @lru_cache(maxsize=64)

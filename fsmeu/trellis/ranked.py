@@ -73,7 +73,7 @@ class RankedRows:
 
     def values(self, rows: Floats) -> Floats:
         """Expected values by the number of ones, (rows, n + 1), for P(1) descending, (rows, n)."""
-        values = np.prod(1.0 - rows, axis=1)[:, None] * self._degenerate[0]
+        values: Floats = np.prod(1.0 - rows, axis=1)[:, None] * self._degenerate[0]
         values += np.prod(rows, axis=1)[:, None] * self._degenerate[1]
         for piece, terms in self._pieces:
             if terms is None:

@@ -1,4 +1,4 @@
-"""Values of ranked labels in product form: those of tables of all counts."""
+"""Independent labels of two kinds, ranked: values and decisions are those of tables of counts."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,10 @@ import pytest
 import fsmeu
 from fsmeu import limits
 from fsmeu.losses.algebra.confusion import value_of_counts
-from fsmeu.losses.algebra.value import value_at_length
-from fsmeu.trellis.given_labels import expected_values
-from fsmeu.trellis.ranked import RankedRows, ranked_values
-from fsmeu.trellis.ranked_counts import RankedCounts, hits_by_ref, search_along
-from fsmeu.trellis.windows import count_window
 from tests.support.ratios import LOSSES, chances, loaded
 
 NEAR = {"rel": 1e-11, "abs": 1e-12}
+LONG = {"SHORT_RULE": 1, "FEW_NUMBERS": 1, "LONG_SEQUENCE": 2}
 
 
 def by_tables(form, p):
@@ -34,64 +30,42 @@ def by_tables(form, p):
 
 
 @pytest.mark.parametrize(("name", "params"), LOSSES)
-def test_all_numbers_of_ones(name, params):
-    """For rows, for one row by bounds, and given each hypothesis."""
-    form = loaded(name, params).confusion
-    for seed, n in enumerate((1, 2, 3, 7, 20, 45)):
-        p = np.stack([chances(10 * seed + k, n) for k in range(6)])
-        value = value_at_length(form, n)
-        wanted = np.stack([by_tables(form, row) for row in p])
-        assert RankedRows(value).values(p) == pytest.approx(wanted, **NEAR)
+def test_rows_and_single_sequences(name, params):
+    """Together, one by one, and as long ones: the best of all k; given each k, its value."""
+    loss = loaded(name, params)
+    better = np.max if loss.kind == "utility" else np.min
+    for seed, n in enumerate((1, 2, 3, 7, 20)):
+        p = np.stack([chances(10 * seed + k, n) for k in range(3)])
+        wanted = np.stack([by_tables(loss.confusion, row) for row in p])
+        best = better(wanted, axis=1)
+        assert [d.value for d in fsmeu.decode_many(loss, p)] == pytest.approx(best, **NEAR)
         z = (np.arange(n) < np.arange(n + 1)[:, None]).astype(int)
         for row, values in zip(p, wanted, strict=True):
-            given = expected_values(value, z, np.broadcast_to(row, z.shape))
-            assert given.values == pytest.approx(values, **NEAR)
-            assert (given.sizes >= np.abs(given.values) - 1e-12).all()
-            few = expected_values(value, z[-1:], row[None])
-            assert few.values == pytest.approx(values[-1:], **NEAR)
-            if n > 1:
-                _check_search(value, row, values)
+            with limits.lowered(LONG):
+                found = fsmeu.decode(loss, row)
+                given = [fsmeu.expect(loss, labels, row).value for labels in z]
+            assert found.exact or abs(found.value) < 1e-12
+            assert found.value == pytest.approx(better(values), **NEAR)
+            assert given == pytest.approx(values, **NEAR)
 
 
-def _check_search(value, row, values):
-    for sign in (1.0, -1.0):
-        with limits.lowered(FEW_NUMBERS=1):
-            found = ranked_values(value, row, sign)
-        assert found.scores == pytest.approx(sign * values[found.ks], **NEAR)
-        others = np.setdiff1d(np.arange(len(values)), found.ks)
-        assert (sign * values[others] <= found.outside + 1e-12).all()
-        assert found.scores.max() == pytest.approx((sign * values).max(), **NEAR)
+@pytest.mark.parametrize("name", ["g_mean", "h_mean", "q_mean", "mcc"])
+@pytest.mark.parametrize("way", [{}, {"COUNTED_AT_ONCE": 0}, {"LONGEST_RANKED": 10}])
+def test_other_values(name, way):
+    """By tables of all counts, by windows, or by a search along the ranking."""
+    loss = fsmeu.load(name)
+    for kind, n in (((1, 2), 60), ((0.1, 3), 40), ((5, 5), 25)):
+        p = np.sort(np.random.default_rng(n).beta(*kind, size=n))[::-1]
+        with limits.lowered(**way) if way else limits.lowered(LONGEST_TABLED=300):
+            found = fsmeu.decode(loss, p)
+        assert found.value == pytest.approx(by_tables(loss.confusion, p).max(), rel=1e-11)
+        assert found.exact or "LONGEST_RANKED" in way
 
 
-@pytest.mark.parametrize("name", ["g_mean", "mcc", "fscore"])
-def test_tables_of_counts(name):
-    """Cut or not; a search along the ranking finds the best of a value with one top."""
-    form = fsmeu.load(name).confusion
-    p = np.sort(np.random.default_rng(1).beta(1, 2, 60))[::-1]
-    wanted = by_tables(form, p)
-    for cut in (0.0, 1e-14):
-        counts = RankedCounts(p, cut)
-        values = [counts.value(form, k) for k in range(61)]
-        assert values == pytest.approx(wanted, rel=1e-11)
-    assert search_along(lambda k: wanted[k], 60) == wanted.argmax()
-    with limits.lowered(LONGEST_RANKED=10):
-        assert counts.value(form, 20) == pytest.approx(wanted[20], rel=1e-11)
-        found = fsmeu.decode(fsmeu.load("g_mean"), p)
-    if name == "g_mean":
-        assert found.value == pytest.approx(wanted.max(), rel=1e-11)
-
-
-def test_hits_by_number_of_ones():
-    """E[A; A + B = s] is a sum over pairs of counts; a probability of 1/2 divides by nothing."""
-    p = np.array([0.9, 0.5, 0.5, 0.2, 0.0])
-    window = count_window(p)
-    rows = np.concatenate(list(hits_by_ref(p, window)))
-    for k in range(6):
-        first, last = np.ones(1), np.ones(1)
-        for i, one in enumerate(p):
-            if i < k:
-                first = np.convolve(first, [1 - one, one])
-            else:
-                last = np.convolve(last, [1 - one, one])
-        wanted = np.convolve(first * np.arange(len(first)), last)
-        assert rows[k] == pytest.approx(wanted[window.counts.astype(int)], abs=1e-15)
+def test_halves_of_a_thousand_labels():
+    """Nothing is divided by a generating function that is 0, at t = -1 and p = 1/2."""
+    found = fsmeu.decode("mcc", np.full(301, 0.5))
+    assert found.value == pytest.approx(0.0, abs=1e-12)
+    found = fsmeu.decode("g_mean", np.full(1000, 0.5))
+    assert found.exact
+    assert sum(found.labels) == 500
