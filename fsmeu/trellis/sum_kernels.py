@@ -130,7 +130,7 @@ def class_sums(y: YTables, i: int, f: ForwardLayers) -> None:
             f.class_total[i % 2, c] += f.total[layer, p]
 
 
-@jit_helper
+@jit_small
 def advance_classes(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) -> None:
     """Fills rows and probabilities of classes after position i, from those before it.
 
@@ -162,7 +162,7 @@ def advance_classes(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) ->
             class_total[c] += weight * here_total[before]
 
 
-@jit_helper
+@jit_small
 def advance_groups(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) -> None:
     """Begins the rows of pairs after position i that are sums, with what class arcs lead to."""
     there = layer_at(f, i + 1)
@@ -187,7 +187,7 @@ def advance_groups(y: YTables, sentence: Sentence, i: int, f: ForwardLayers) -> 
         f.total[there, target] += total
 
 
-@jit_helper
+@jit_small
 def advance_pairs(
     y: YTables, sentence: Sentence, i: int, f: ForwardLayers, prune_below: float
 ) -> None:
