@@ -21,10 +21,9 @@ H(j) = sum_s P_s h(j, s).
 So ends are valued in the order of their bounds, until no bound is above the best value: 1 of 25 on
 most sentences. The first is the likeliest count of y, or, where none is likely by far, the end that
 would be best if tp did not depend on ref: sweeps without counts find it. The bound rests on
-tp >= 0, which is proven from the amounts that steps add (``trellis/nonnegative.py``), on tp <= C_j,
-the greatest sum of amounts over hypotheses with hyp = j, and on g >= 0, which is looked at. Where
-one of them is not known, or there are several joint counts, every end is valued. An end is left out
-only if its bound plus what rounding may have done to it is below the best value.
+tp >= 0, which amounts or the declared range tell (``trellis/joint_counts.py``), on tp <= C_j, the
+greatest sum of amounts over hypotheses with hyp = j, and on g >= 0, which is looked at. Where one
+of them is not known, or there are several joint counts, every end is valued.
 
 For many independent labels of two kinds, a one at position i, with k ones in all, is worth the sum
 over s of P(y_i = 1, ref = s) g(k, s). Where g is nowhere negative, the more probable of two

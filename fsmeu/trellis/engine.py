@@ -31,14 +31,14 @@ from fsmeu.trellis.batches import (
     Values,
     first_alike,
 )
-from fsmeu.trellis.best_kernels import best_batch, most_by_count
+from fsmeu.trellis.best_kernels import best_batch
 from fsmeu.trellis.composed import Composed, classes_of, counts_met
 from fsmeu.trellis.decide_kernels import DecisionTables, decide_batch
 from fsmeu.trellis.estimate import Estimate
+from fsmeu.trellis.joint_counts import most_joint, nothing_without_items, range_keeps_sign
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.mean_kernels import mean_batch
 from fsmeu.trellis.paths import Paths
-from fsmeu.trellis.price_kernels import best_at_prices, set_priced_steps
 from fsmeu.trellis.score_kernels import score_batch
 from fsmeu.trellis.sum_kernels import JointTables, mass_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
@@ -51,9 +51,6 @@ MOST_ENDS = 1 << 31  # more ends than any counter has
 
 _BOUND_SUMS = 400  # those of a bound, by end and count of y, for each end tried
 _PRUNE_BELOW = 1e-16  # pairs of y of a smaller probability are left out when deciding
-_ONLY_NONE = 800.0  # a node at which all that counts something has no mass
-_NOTHING = 1e-10  # an expected joint count up to which it is 0
-_FEW = 24  # the length at which the value is looked at for what its range tells of joint counts
 
 
 @dataclass(eq=False)
@@ -101,7 +98,7 @@ class SplitTrellis:
 
     def check_values(self, where: str, n: int) -> None:
         """Refuses values of a length that no double holds, by an InputError."""
-        if not np.isfinite(self._value_tables(n)).all():
+        if not np.isfinite(self.value_tables(n)).all():
             must = "expected gains overflow doubles"
             raise InputError(where, must)
 
@@ -132,7 +129,7 @@ class SplitTrellis:
         ends = np.zeros((count, 2, size))
         best = np.zeros(count, np.int64)
         tries = 2 if values.prunes else size
-        work = tries * self.work(n, 2 * max(1, self.counts)) + self._best_work(n)
+        work = tries * self.work(n, 2 * max(1, self.counts)) + self.best_work(n)
         tables = DecisionTables(self.y_tables, self._uncounted, self.z_tables, self.amounts, values)
         run = kernel(decide_batch, count * work)
         with self.workspace.borrowed("decision", n, self.workspace.decision_buffers) as buffers:
@@ -186,7 +183,7 @@ class SplitTrellis:
     def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> Estimate:
         """The expected value of each hypothesis under its model."""
         found = self.sums(models, zs)
-        coefficients = self._value_tables(models.n)[found.ended]  # (batch, 1 + joint counts, s)
+        coefficients = self.value_tables(models.n)[found.ended]  # (batch, 1 + joint counts, s)
         terms = found.totals * coefficients
         sizes = np.abs(terms).sum(axis=(1, 2))
         masses = found.totals[:, 0].sum(axis=1)
@@ -206,7 +203,7 @@ class SplitTrellis:
         takes: Bools = self.amounts.signs(self.counts)[0]
         return takes
 
-    def _value_tables(self, n: int) -> Floats:
+    def value_tables(self, n: int) -> Floats:
         """The value of sequences of length n by where counters end, (k, 1 + joint counts, s).
 
         It is the offset, plus each joint count times its slope.
@@ -225,7 +222,7 @@ class SplitTrellis:
         self, models: ArcWeights, zs: Sequence[Ints]
     ) -> tuple[Floats, list[list[Floats]]]:
         """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
-        coefficients = self._value_tables(models.n)
+        coefficients = self.value_tables(models.n)
         return self.adjoints(models, zs, coefficients[self.hypothesis_counts(zs)])
 
     def adjoints(
@@ -353,7 +350,7 @@ class SplitTrellis:
             np.zeros((0 if ends is None else len(factors), n), np.int64),
         )
         buffers = self.workspace.path_buffers(n, ranges)
-        run = kernel(best_batch, len(factors) * self._best_work(n))
+        run = kernel(best_batch, len(factors) * self.best_work(n))
         run(self.z_tables, n, scores, buffers, found)
         found.by_count[:, : ranges.low[n]] = -np.inf  # of paths that were not all looked at
         return found
@@ -396,7 +393,7 @@ class SplitTrellis:
         arcs = sweeps * (steps // max(1, len(tables.pair_arcs_at) - 1))
         return n * arcs * (1 + int(tables.columns[n]) // 2)
 
-    def _best_work(self, n: int) -> int:
+    def best_work(self, n: int) -> int:
         """Sums and maxima of a best path, about: a row for each pair of each layer."""
         return int(self.z_tables.width[: n + 1] @ self.z_tables.columns[: n + 1])
 
@@ -418,8 +415,7 @@ class SplitTrellis:
         """
 
         def by_length(longest: int) -> Floats:
-            most = int(self.z_tables.columns[longest]) - 1
-            return self._most_joint(longest, most)
+            return most_joint(self, longest, int(self.z_tables.columns[longest]) - 1)
 
         return np.maximum(self._up_to("caps", n, by_length), 0.0)
 
@@ -427,87 +423,30 @@ class SplitTrellis:
         """Whether a hypothesis of a length that counts nothing is allowed."""
         key = ("allows none", n)
         if key not in self._memo:
-            self._memo[key] = bool(np.isfinite(self._most_joint(n, 0)[n, 0]))
+            self._memo[key] = bool(np.isfinite(most_joint(self, n, 0)[n, 0]))
         return bool(self._memo[key])
 
     def needs_item(self, tape: str, n: int) -> bool:
-        """Whether the joint count is 0 for all pairs of sequences where "z", or "y", counts none.
-
-        Its expectation under weights drawn at random is, for any hypothesis, a polynomial in these
-        weights: it is 0 only where all counts are.
-        """
+        """Whether the joint count is 0 for all pairs of sequences where "z" or "y" counts none."""
         if self.counts != 1 or self.common.any() or n == 0:
             return n == 0
-        key = ("greatest without items", n)
+        key = ("needs item", n)
         if key not in self._memo:
-            self._memo[key] = self._greatest_without_items(n)
-        return bool(self._memo[key]["zy".index(tape)] <= _NOTHING)
-
-    def _greatest_without_items(self, n: int) -> Floats:
-        """The greatest |E[T; nothing is counted]| of a hypothesis, by the tape that counts nothing.
-
-        Weights of the model are drawn at random; -inf where the tape always counts.
-        """
-        drawn = np.random.default_rng(0).uniform(0.5, 1.5, int(self.weight_at[n]))
-        for begin, source in zip(self.weight_at.tolist(), self.sources[:n], strict=False):
-            part = drawn[begin : begin + len(source)]
-            part /= np.bincount(source, part)[source]
-        starts = int(self.y_tables.width[0])
-        states = 1 + int(self.y_tables.state.max())
-        model = ArcWeights(n, drawn[None], np.full((1, starts), 1.0 / starts), np.ones((1, states)))
-        lanes = self.with_lanes(np.array([0.0, _ONLY_NONE]))
-        scores, _ = lanes.scores(model, np.ones((1, 1, 2)))
-        greatest = np.full(2, -np.inf)
-        none = self.workspace.all_counts(n, 0)
-        lines = np.zeros((2, 3))
-        for sign in (1.0, -1.0):
-            found = self.best(scores, np.array([[sign, 0.0]]), n, counts=none)
-            greatest[0] = max(greatest[0], found.by_count[0, 0])
-            with self.workspace.borrowed("prices", n, self.workspace.price_buffers) as buffers:
-                fill = kernel(set_priced_steps, self._best_work(n))
-                fill(self.z_tables, n, scores, np.array([0.0, sign]), buffers)
-                kernel(best_at_prices, self._best_work(n))(self.z_tables, n, buffers, lines)
-            greatest[1] = max(greatest[1], lines[0, 1])
-        return greatest
-
-    def _most_joint(self, n: int, most: int) -> Floats:
-        """Bounds on joint counts by length up to n and own count up to ``most``; -inf: none has it.
-
-        They may be below 0 where all that is shown takes away.
-        """
-        score = self.amounts.greatest_of_rows()[self.amounts.table]
-        joint = np.zeros((n + 1, most + 1))
-        run = kernel(most_by_count, self._best_work(n))
-        buffers = self.workspace.path_buffers(n, self.workspace.all_counts(n, most))
-        run(self.z_tables, n, score, buffers, joint)
-        return joint
+            self._memo[key] = dict(zip("zy", nothing_without_items(self, n), strict=True))
+        return bool(self._memo[key][tape])
 
     @cached_property
     def is_nonnegative(self) -> bool:
-        """Whether the joint count T is at least 0 for all pairs of sequences.
-
-        As it is where no amount is negative. Else the value, which is g T + h, must tell: where the
-        declared range begins at h, or ends there, T has the sign of g or the other; where g is 0, a
-        tape that counts nothing must show nothing. The value is looked at for few labels.
-        """
+        """Whether the joint count is at least 0 for all pairs of sequences."""
         if self.counts != 1 or self.common.any():
             return False
-        if not self._takes.any():
-            return True
-        n = min(self.n, _FEW)
-        z, y = self.counts_met(n)
-        offset, slope = self._value_tables(n).swapaxes(0, 1)
-        low, high = self.tapes.form.bound.at(n).range
-        told = ((slope > 0) & (offset <= low)) | ((slope < 0) & (offset >= high))
-        told[0] |= self.needs_item("z", self.n)
-        told[:, 0] |= self.needs_item("y", self.n)
-        return bool(told[z[:, None] & y].all())
+        return not self._takes.any() or range_keeps_sign(self)
 
     def _values(self, n: int, sign: float) -> Values:
         """The values of a length."""
         key = ("values", n, sign)
         if key not in self._memo:
-            tables = sign * self._value_tables(n).swapaxes(0, 1)
+            tables = sign * self.value_tables(n).swapaxes(0, 1)
             slope = np.ascontiguousarray(tables[1:])
             bounded = len(slope) == 1 and slope.shape[1] > 1
             prunes = bool(bounded and (slope >= 0).all() and self.is_nonnegative)
