@@ -273,13 +273,7 @@ class SplitTrellis:
     @cached_property
     def most_scores(self) -> Ints:
         """How many scores steps may show, all positions together, by the length, (n + 1,)."""
-        tables = self.z_tables
-        shown_from = np.sort(tables.shown_from, axis=1)
-        shown = np.zeros(len(tables.kind), np.int64)
-        for kind, pairs in enumerate(shown_from):
-            own = np.flatnonzero(tables.kind == kind)
-            shown[own] = np.searchsorted(pairs, tables.width[own])
-        return np.append(0, np.cumsum(shown))
+        return (len(self.amounts.joint) - 1) * np.arange(self.n + 1)
 
     def scores(
         self,

@@ -65,8 +65,6 @@ class Paths(NamedTuple):
         arrivals: what leads to pairs.
         step: pair after, set of score rows, counted, by kind, pair before and label; -1 where there
             is none.
-        shown_from: the first pair before a step that shows each score row, (kinds, score rows); a
-            number beyond all pairs where no step does.
     """
 
     kind: Ints
@@ -80,7 +78,6 @@ class Paths(NamedTuple):
     arrivals_at: Ints
     arrivals: Arrivals
     step: Ints
-    shown_from: Ints
 
 
 def paths_of(composed: Composed, labels: int, adds: Bools) -> Paths:
@@ -91,7 +88,7 @@ def paths_of(composed: Composed, labels: int, adds: Bools) -> Paths:
     none = int(first[-1])
     kind = np.repeat(np.arange(kinds), [arcs.shape[1] for arcs in composed.kinds])
     columns = np.concatenate([np.zeros((4 + len(first), 0), int), *composed.kinds], axis=1)
-    source, _, target, counted, *features, label = columns
+    source, _, target, counted, *_, label = columns
     number = np.where(adds, np.arange(none), none)
     shown = number[columns[4:-1] + first[:-1, None]].T
     arcs = _Arcs(kind * width + source, kind * width + target, counted, label, shown)
@@ -102,9 +99,6 @@ def paths_of(composed: Composed, labels: int, adds: Bools) -> Paths:
     of_entry, of_arrival, of_arc = np.split(sets, ends)
     step = np.full((kinds, width, labels, 3), -1, np.int64)
     step[kind, source, label] = np.stack([target, of_arc, counted], axis=1)
-    shown_from = np.full((kinds, none + 1), np.iinfo(np.int64).max)
-    for feature, begin in zip(features, first, strict=False):
-        np.minimum.at(shown_from, (kind, feature + begin), source)
     arrivals = begins_of(found.target, kinds * width)
     entries = begins_of(found.entry_exit, int(found.exit.max(initial=-1)) + 1)
     exits = begins_of(found.entry_source[entries[:-1]] // width, kinds)
@@ -129,7 +123,6 @@ def paths_of(composed: Composed, labels: int, adds: Bools) -> Paths:
             is_only=np.diff(arrivals)[found.target] == 1,
         ),
         step=step,
-        shown_from=shown_from,
     )
 
 

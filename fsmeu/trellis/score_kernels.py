@@ -15,7 +15,6 @@ from fsmeu.trellis.batches import (
     Sentence,
 )
 from fsmeu.trellis.kernels import jit_entry, jit_helper, jit_small, unsigned
-from fsmeu.trellis.paths import Paths
 from fsmeu.trellis.rows import RowSlice, add_flow, fill, flow_into
 from fsmeu.trellis.sum_kernels import (
     JointTables,
@@ -129,27 +128,24 @@ def score_batch(
             ending_values(y, sentence, flow.ends, back.layers[batch.n % 2])
             for i in range(batch.n - 1, -1, -1):
                 flows_at(y, tables.amounts, sentence, i, flow, buffers.score)
-                count = keep_scores(tables.z, i, buffers.score, found, count)
+                count = keep_scores(i, buffers.score, len(f.part), found, count)
         found.begins[s + 1] = count
 
 
 @jit_helper
-def keep_scores(paths: Paths, i: int, score: Floats, found: FoundScores, count: int) -> int:
+def keep_scores(i: int, score: Floats, size: int, found: FoundScores, count: int) -> int:
     """Appends the scores of position i that are not left out; returns how many there are then.
 
     Args:
-        paths: the tape of z, some steps of which must show a score row.
         i: the position.
-        score: its scores, (score rows * lanes,), which are set to 0 again.
+        score: its scores, as rows, which are set to 0 again.
+        size: the length of a row.
         found: what is filled.
         count: how many scores there are.
     """
     lanes = unsigned(found.value.shape[1])
-    stride = unsigned(len(score) // paths.shown_from.shape[1])
-    shown_from = paths.shown_from[paths.kind[i]]
-    for row in range(len(shown_from)):
-        if shown_from[row] >= paths.width[i]:
-            continue
+    stride = unsigned(size)
+    for row in range(len(score) // size - 1):
         first = unsigned(row) * stride
         m = unsigned(0)
         while m < lanes and abs(score[first + m]) <= found.least[m]:
