@@ -404,6 +404,7 @@ class Features(NamedTuple):
 
     of_target: Ints  # by pair after, (pairs, terms)
     of_source: Ints  # by arc, (arcs, terms)
+    none: int
 
 
 def features_of(features: Ints, target: Ints, pairs: int, first: Ints, adds: Bools) -> Features:
@@ -423,7 +424,7 @@ def features_of(features: Ints, target: Ints, pairs: int, first: Ints, adds: Boo
         is_told[target[of_target[target, t] != shown]] = False
         of_target[~is_told, t] = none
         of_source[:, t] = np.where(is_told[target], none, shown)
-    return Features(of_target, of_source)
+    return Features(of_target, of_source, none)
 
 
 def begins_of(keys: Ints, count: int) -> Ints:

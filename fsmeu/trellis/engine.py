@@ -400,7 +400,7 @@ class SplitTrellis:
     @cached_property
     def roundings(self) -> Ints:
         """About how many roundings are behind each number by the length, (n + 1,)."""
-        return 16 * np.arange(self.n + 1) + 64
+        return 4 * np.arange(self.n + 1) + 8
 
     def caps(self, n: int) -> Floats:
         """Bounds on the joint count of a hypothesis by length up to n and own count, (n + 1, k).

@@ -84,21 +84,14 @@ def paths_of(composed: Composed, labels: int, adds: Bools) -> Paths:
     """The tape of z, factored; ``adds`` says which of its features add to joint counts."""
     width = int(composed.width[-1])
     kinds = len(composed.kinds)
-    first = composed.first_feature
-    none = int(first[-1])
-    kind = np.repeat(np.arange(kinds), [arcs.shape[1] for arcs in composed.kinds])
-    columns = np.concatenate([np.zeros((4 + len(first), 0), int), *composed.kinds], axis=1)
-    source, _, target, counted, *_, label = columns
-    number = np.where(adds, np.arange(none), none)
-    shown = number[columns[4:-1] + first[:-1, None]].T
-    arcs = _Arcs(kind * width + source, kind * width + target, counted, label, shown)
-    found = _factored(arcs.once(), none)
+    arcs = _arcs_of(composed, adds)
+    found = _factored(arcs.once(), int(composed.first_feature[-1]))
     rows = np.concatenate([found.entry_shown, found.shown, arcs.shown])
     places, sets = distinct_rows([np.zeros(len(rows), np.int64), *rows.T])
     ends = np.cumsum([len(found.entry_shown), len(found.shown)])
     of_entry, of_arrival, of_arc = np.split(sets, ends)
-    step = np.full((kinds, width, labels, 3), -1, np.int64)
-    step[kind, source, label] = np.stack([target, of_arc, counted], axis=1)
+    step = np.full((kinds * width, labels, 3), -1, np.int64)
+    step[arcs.source, arcs.label] = np.stack([arcs.target % width, of_arc, arcs.counted], axis=1)
     arrivals = begins_of(found.target, kinds * width)
     entries = begins_of(found.entry_exit, int(found.exit.max(initial=-1)) + 1)
     exits = begins_of(found.entry_source[entries[:-1]] // width, kinds)
@@ -122,7 +115,7 @@ def paths_of(composed: Composed, labels: int, adds: Bools) -> Paths:
             label=found.label,
             is_only=np.diff(arrivals)[found.target] == 1,
         ),
-        step=step,
+        step=step.reshape(kinds, width, labels, 3),
     )
 
 
@@ -142,6 +135,19 @@ class _Arcs(NamedTuple):
         """The arcs that differ; of several labels that do the same, the first is taken."""
         first, _ = distinct_rows([self.target, self.source, *self.shown.T, self.counted])
         return _Arcs(*(column[first] for column in self))
+
+
+def _arcs_of(composed: Composed, adds: Bools) -> _Arcs:
+    """The arcs of all kinds, with the score rows that add something."""
+    width = int(composed.width[-1])
+    first = composed.first_feature
+    kind = np.repeat(np.arange(len(composed.kinds)), [arcs.shape[1] for arcs in composed.kinds])
+    none = np.zeros((4 + len(first), 0), np.int64)
+    columns = np.concatenate([none, *composed.kinds], axis=1)
+    source, _, target, counted, *_, label = columns
+    number = np.where(adds, np.arange(first[-1]), first[-1])
+    shown = number[columns[4:-1] + first[:-1, None]].T
+    return _Arcs(kind * width + source, kind * width + target, counted, label, shown)
 
 
 class _Factored(NamedTuple):

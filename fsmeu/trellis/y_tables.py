@@ -25,7 +25,7 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints, Places
 from fsmeu.fst.distinct import by_first, distinct_rows, distinct_sets, first_places
-from fsmeu.trellis.composed import Composed, begins_of, classes_of, features_of
+from fsmeu.trellis.composed import Composed, Features, begins_of, classes_of, features_of
 from fsmeu.trellis.rows import Rows
 
 
@@ -154,21 +154,14 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
     """The tables of the tape of y; ``adds`` says which of its features add to joint counts."""
     class_of = classes_of(composed)
     arcs = _arcs_of(composed, class_of)
-    features = np.concatenate(
-        [np.zeros((len(composed.first_feature) - 1, 0), int), *(a[4:-1] for a in composed.kinds)], 1
-    )
-    pairs = arcs.kinds * arcs.width
-    shown = features_of(features, arcs.target, pairs, composed.first_feature, adds)
+    shown = _shown(composed, arcs, adds)
     masses = _mass_arcs(arcs)
-    own = masses.own
-    steps, steps_at = _class_steps(arcs, own)
+    steps, steps_at = _class_steps(arcs, masses.own)
     sets = _arc_sets(arcs, shown.of_source)
-    none = int(composed.first_feature[-1])
-    row, term = np.nonzero(shown.of_source[sets.first] != none)
-    before = arcs.source[sets.first[row]]
-    after, told = np.nonzero(shown.of_target != none)
-    opened = np.add.reduceat(np.append(masses.groups.opens, False), masses.groups_at[:-1])
-    opened = np.where(np.diff(masses.groups_at) > 0, opened, 0).astype(np.int64)
+    before, before_at = _shown_before(arcs, sets, shown)
+    after, after_at = _shown_after(arcs, shown)
+    kind = np.repeat(np.arange(arcs.kinds), np.diff(masses.groups_at))
+    opened = np.bincount(kind[masses.groups.opens[:-1]], minlength=arcs.kinds)
     member = first_places(class_of, arcs.classes)
     return YTables(
         kind=composed.kind,
@@ -176,17 +169,11 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         columns=composed.columns,
         classes=np.searchsorted(member, composed.width),
         opened=np.cumsum([0, composed.width[0], *opened[composed.kind]]),
-        state=composed.state.astype(np.uint32),
+        state=_places(composed.state),
         class_of=class_of,
         member=member,
-        pair_arcs_at=begins_of(arcs.kind[own], arcs.kinds),
-        pair_arcs=PairArcs(
-            target=_places(arcs.target[own] % arcs.width),
-            source=_places(arcs.source[own] % arcs.width),
-            weight=_places(arcs.weight[own]),
-            counted=_places(arcs.counted[own]),
-            is_joined=masses.is_joined,
-        ),
+        pair_arcs_at=begins_of(arcs.kind[masses.own], arcs.kinds),
+        pair_arcs=_pair_arcs(arcs, masses),
         target_groups_at=masses.groups_at,
         target_groups=masses.groups,
         class_arc=masses.class_arcs,
@@ -197,17 +184,10 @@ def tables_of_y(composed: Composed, adds: Bools) -> YTables:
         arc=sets.arcs,
         class_sets_at=sets.class_sets_at,
         class_set=sets.class_set,
-        before_at=begins_of(before // arcs.width, arcs.kinds),
-        before=ShownBefore(
-            pair=_places(before % arcs.width),
-            arc_set=_places(sets.of_first[row]),
-            feature=_places(shown.of_source[sets.first[row], term]),
-        ),
-        after_at=begins_of(after // arcs.width, arcs.kinds),
-        after=ShownAfter(
-            pair=_places(after % arcs.width),
-            feature=_places(shown.of_target[after, told]),
-        ),
+        before_at=before_at,
+        before=before,
+        after_at=after_at,
+        after=after,
         at_cap=np.flatnonzero(composed.at_cap),
         rows=Rows(1, np.zeros((0, 0)), 0),
     )
@@ -276,6 +256,14 @@ def _arcs_of(composed: Composed, class_of: Ints) -> _Arcs:
     )
 
 
+def _shown(composed: Composed, arcs: _Arcs, adds: Bools) -> Features:
+    """The features that arcs show, of those that add something."""
+    first = composed.first_feature
+    features = [np.zeros((len(first) - 1, 0), np.int64), *(one[4:-1] for one in composed.kinds)]
+    pairs = arcs.kinds * arcs.width
+    return features_of(np.concatenate(features, axis=1), arcs.target, pairs, first, adds)
+
+
 class _MassArcs(NamedTuple):
     """What the masses of pairs after are sums of."""
 
@@ -324,6 +312,18 @@ def _mass_arcs(arcs: _Arcs) -> _MassArcs:
             opens=np.append(np.diff(owner[heads], prepend=-1) != 0, False),
         ),
         _places(np.stack([before, np.zeros_like(before), arcs.weight[joined]], axis=1)),
+    )
+
+
+def _pair_arcs(arcs: _Arcs, masses: _MassArcs) -> PairArcs:
+    """Arcs from pair to pair."""
+    own = masses.own
+    return PairArcs(
+        target=_places(arcs.target[own] % arcs.width),
+        source=_places(arcs.source[own] % arcs.width),
+        weight=_places(arcs.weight[own]),
+        counted=_places(arcs.counted[own]),
+        is_joined=masses.is_joined,
     )
 
 
@@ -396,3 +396,19 @@ def _arc_sets(arcs: _Arcs, shown: Ints) -> _ArcSets:
         class_sets_at=of_class[at],
         class_set=of_first[chosen],
     )
+
+
+def _shown_before(arcs: _Arcs, sets: _ArcSets, shown: Features) -> tuple[ShownBefore, Ints]:
+    """Features that pairs show by the arc sets that they take, and where each kind begins."""
+    of_pair = shown.of_source[sets.first]
+    row, term = np.nonzero(of_pair != shown.none)
+    pair = arcs.source[sets.first[row]]
+    columns = (pair % arcs.width, sets.of_first[row], of_pair[row, term])
+    return ShownBefore(*map(_places, columns)), begins_of(pair // arcs.width, arcs.kinds)
+
+
+def _shown_after(arcs: _Arcs, shown: Features) -> tuple[ShownAfter, Ints]:
+    """Features that all steps to a pair show, and where those of each kind begin."""
+    pair, term = np.nonzero(shown.of_target != shown.none)
+    columns = (pair % arcs.width, shown.of_target[pair, term])
+    return ShownAfter(*map(_places, columns)), begins_of(pair // arcs.width, arcs.kinds)
