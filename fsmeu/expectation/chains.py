@@ -19,8 +19,8 @@ from fsmeu.expectation.result import Expectation, Levels, LossyValue, ranged_exp
 from fsmeu.losses.algebra.value import value_at_length
 from fsmeu.models.chains import binary_chain
 from fsmeu.trellis.chains import STEEPEST, BinaryChain, chain_of
+from fsmeu.trellis.item_quotients import Piece, UnfitError, degenerate_at, pieces_at
 from fsmeu.trellis.lanes import rounded_rule, sum_range
-from fsmeu.trellis.ranked import Piece, UnfitError, degenerate_at, pieces_at
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 
 

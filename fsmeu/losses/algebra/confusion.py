@@ -7,8 +7,8 @@ the positive one: tp counts pairs (1, 1), hyp ones of z, ref ones of y.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 from operator import add, and_
@@ -18,10 +18,9 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats
 from fsmeu.cache import Cache, Derives
-from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import Expr, names_read
+from fsmeu.losses.language.syntax import names_read
 from fsmeu.losses.semantics.domains import MOST_WHOLE, not_told_apart
-from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, number
 from fsmeu.twofold import two_sum, twofold_product
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
@@ -181,75 +180,3 @@ def corner_tables(n: int) -> tuple[Floats, Floats, Floats]:
     tables = [cells for cells in product({0, 1, n - 1, n}, repeat=4) if sum(cells) == n]
     _, missed, wrong, hits = np.array(tables, np.float64).T
     return hits, wrong + hits, missed + hits
-
-
-class NoFormError(Exception):
-    """An expression that is no function of the kind that is needed."""
-
-
-class Form:
-    """A function of counts: what a constant of its kind is, and sums, products, quotients, roots.
-
-    ``is_zero`` tells whether it is 0 whatever the counts are: False where it never is, else None.
-    """
-
-    def _refused(self, *_: Any) -> Any:
-        raise NoFormError
-
-    lifted: Any = _refused
-    plus = times = over = is_zero = root = lifted
-
-
-def form_of(expr: Expr, forms: Mapping[str, Form], like: Any, scope: Scope) -> Any:
-    """The expression as a function of counts, as these names are, of the kind of ``like``.
-
-    A condition must hold at all counts or at none. A NoFormError if it is no such function.
-    """
-
-    def of(part: Expr) -> Any:
-        return form_of(part, forms, like, scope)
-
-    def decided(condition: Expr) -> bool:
-        truth = _holds(condition, of)
-        if truth is None:
-            raise NoFormError
-        return truth
-
-    if not names_read(expr) & forms.keys():
-        return like.lifted(float(evaluate(expr, scope)))
-    match expr:
-        case ast.Name() | ast.Old():
-            return forms[expr.name]
-        case ast.Call(function="sqrt"):
-            return of(expr.arguments[0]).root()
-        case ast.Unary(operator="-"):
-            return of(expr.operand).times(like.lifted(-1.0))
-        case ast.Binary(operator="+" | "-" | "*" | "/"):
-            left, right = of(expr.left), of(expr.right)
-            if type(left) is type(right) and (expr.operator != "/" or right.is_zero() is False):
-                right = right.times(like.lifted(-1.0)) if expr.operator == "-" else right
-                return {"*": left.times, "/": left.over}.get(expr.operator, left.plus)(right)
-        case ast.Choice():
-            return of(expr.yes if decided(expr.condition) else expr.no)
-        case ast.Unary() | ast.Binary(operator="==" | "!=" | "and" | "or"):
-            return like.lifted(float(decided(expr)))
-    raise NoFormError
-
-
-def _holds(expr: Expr, of: Callable[[Expr], Any]) -> bool | None:
-    """Whether a condition of functions of counts holds; None where that depends on the counts."""
-    opposite: bool | None
-    match expr:
-        case ast.Binary(operator="and" | "or"):
-            ends = expr.operator == "or"
-            first = _holds(expr.left, of)
-            second = ends if first is ends else _holds(expr.right, of)
-            return second if first is not None or second is ends else None
-        case ast.Binary(operator="==" | "!="):
-            opposite = of(replace(expr, operator="-")).is_zero()
-            return opposite if expr.operator == "==" or opposite is None else not opposite
-        case ast.Unary(operator="not"):
-            opposite = _holds(expr.operand, of)
-        case _:
-            opposite = of(expr).is_zero()
-    return None if opposite is None else not opposite
