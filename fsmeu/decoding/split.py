@@ -45,12 +45,12 @@ from fsmeu.decoding.problem import Answer, Method, Problem
 from fsmeu.decoding.ranked import ranked, ranked_fault
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import guard_size
+from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.split import Split
 from fsmeu.models.base import arc_weights_many
 from fsmeu.trellis.batches import BestHypotheses
 from fsmeu.trellis.engine import MOST_ENDS, SplitTrellis
 from fsmeu.trellis.ranked_counts import hits_by_ref
-from fsmeu.trellis.tapes import value_coefficients
 from fsmeu.trellis.trellis_cache import Refused, sweep_obstacle
 from fsmeu.trellis.windows import count_window
 
@@ -206,39 +206,25 @@ def _ranked_values(problem: Problem, p: Floats) -> Floats | None:
 
     None where a slope in the window is of the wrong sign.
     """
+    n = problem.n
+    form = problem.confusion
+    assert form is not None
     window = count_window(p)
     ref = window.counts
-    guard_size("decode", problem.n * len(ref) // limits.TABLES_PER_STATE)
+    guard_size("decode", n * len(ref) // limits.TABLES_PER_STATE)
     values: list[float] = []
     for joint in hits_by_ref(p, window):  # E[tp; ref = s] for some k, (ks, refs)
-        ks = np.arange(len(values), len(values) + len(joint), dtype=np.float64)
-        slope, offset = _linear_in_tp(problem, ks[:, None], ref)
-        if (problem.sign * slope[ks > 0] < 0).any():
+        hyp = np.arange(len(values), len(values) + len(joint), dtype=np.float64)[:, None]
+        least = np.maximum(hyp + ref - n, 0.0)  # the value is linear in tp between these
+        most = np.minimum(hyp, ref)
+        at_least = value_of_counts(form, n, least, hyp, ref)
+        rise = value_of_counts(form, n, most, hyp, ref) - at_least
+        if (problem.sign * rise < 0).any():
             return None
-        values += ((joint * slope).sum(axis=1) + offset @ window.masses).tolist()
+        slope = rise / np.maximum(most - least, 1.0)
+        offset = at_least - slope * least
+        values += ((joint * slope).sum(axis=1) + (offset * window.masses).sum(axis=1)).tolist()
     return np.array(values)
-
-
-def _linear_in_tp(problem: Problem, hyp: Floats, ref: Floats) -> tuple[Floats, Floats]:
-    """Slopes and offsets of the value by tp, (hyp, ref)."""
-    form = problem.split
-    table = problem.confusion
-    n = float(problem.n)
-    assert form is not None
-    assert table is not None
-    counts = []
-    for part, ones in ((form.z, hyp), (form.y, ref)):  # where the counter of a tape ends
-        (tn, _), (_, tp) = table.amounts[part.counter] if part.counter else ((0, 0), (0, 1))
-        counts.append(tn * (n - ones) + tp * ones)
-    shape = np.ones((len(hyp), len(ref)), bool)
-    slopes, offset = value_coefficients(form, problem.n, counts[0], counts[1], shape)
-    slope = np.zeros(shape.shape)
-    for joint_count, g in zip(form.joint_counts, slopes, strict=True):
-        (tn, fn), (fp, tp) = table.amounts[joint_count.register]
-        slope += (tp - fp - fn + tn) * g
-        if tn or fn or fp:
-            offset = offset + g * (tn * (n - hyp - ref) + fp * hyp + fn * ref)
-    return slope, offset
 
 
 ADDITIVE = Method(
