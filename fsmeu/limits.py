@@ -95,7 +95,7 @@ BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call 
 # -- long sequences, documents and corpora ---------------------------------------------------------
 LONG_CHAIN = 240  # labels of a chain of two labels from which rules serve, not exact counts
 LONG_SEQUENCE = 300  # labels from which rules or windows of counts serve, not exact counts
-SHORT_RULE = 1000  # labels up to which all k are valued, by a rule for every row of this length
+SHORT_RULE = 4000  # labels up to which all k are valued, by a rule for every row of this length
 LONGEST_TABLED = 300  # labels up to which all tables are asked what one more true positive does
 LONGEST_RANKED = 2000  # labels up to which distributions of counts of all k are held: 64 MB
 FEW_NUMBERS = 2048  # numbers of ones that are valued rather than bounded

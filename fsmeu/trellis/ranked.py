@@ -131,6 +131,8 @@ class Row:
             self.mean - np.einsum("i,i->", p, p)
         )  # no threads, as a matrix product has
         self.degenerate = degenerate_probabilities(p[None])[:, 0].tolist()
+        self._sums: dict[bool, list[Floats]] = {False: [self.hits], True: []}
+        self._taken: dict[tuple[bool, int, int], Floats] = {}  # power sums for some k, and for all
 
     def items(self, piece: Piece) -> tuple[Floats, Floats]:
         """The expected numbers of items of both kinds, (ks,) each."""
@@ -141,15 +143,12 @@ class Row:
 
         Items have the probabilities q = P(1), or P(0) if ``flip``.
         """
-        q, sums = self._powers[flip]
+        q = 1.0 - self.p if flip else self.p
         less, t = -np.expm1(-x), exp(-x)
         u = less * float(q.max())
         if u <= SMALL:  # log(1 - u) = - u - u^2 / 2 - ...
-            size = powers_seen(u)
-            while len(sums) < size:
-                sums.append(prefix_sums(q ** (len(sums) + 1)))
-            taken = np.stack([np.append(one[where], one[-1]) for one in sums[:size]])
-            powers = np.arange(1.0, size + 1)
+            taken = self._power_sums(flip, powers_seen(u), where)
+            powers = np.arange(1.0, len(taken) + 1)
             weights = np.stack([-(less**powers) / powers, t * less ** (powers - 1.0)])
             logs, shares = np.einsum("cj,jk->ck", weights, taken)
             return logs, shares
@@ -158,10 +157,18 @@ class Row:
         shares = prefix_sums(q * t / f)
         return np.append(logs[where], logs[-1]), np.append(shares[where], shares[-1])
 
-    @cached_property
-    def _powers(self) -> tuple[tuple[Floats, list[Floats]], tuple[Floats, list[Floats]]]:
-        """Items of both kinds, each with the sums of q, q^2, ... of the first k, (n + 1,) each."""
-        return (self.p, [self.hits]), (1.0 - self.p, [])
+    def _power_sums(self, flip: bool, size: int, where: slice) -> Floats:
+        """The sums of q, q^2, ..., (at least ``size``, ks + 1), of the first k and of all."""
+        sums = self._sums[flip]
+        while len(sums) < size:
+            q = 1.0 - self.p if flip else self.p
+            sums.append(prefix_sums(q ** (len(sums) + 1)))
+        key = flip, where.start, where.stop
+        taken = self._taken.get(key)
+        if taken is None or len(taken) < size:
+            taken = np.stack([np.append(one[where], one[-1]) for one in sums])
+            self._taken[key] = taken
+        return taken
 
 
 class RankedValues(NamedTuple):
