@@ -212,8 +212,11 @@ def expectations_of(
             found = [expectation_of(query, options) for query in some]
         out[:, block] = np.transpose([(x.value, x.lower, x.upper, x.kept) for x in found])
 
+    if jobs == 1:
+        list(map(computed, blocks))
+        return out
     with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
-        list(map(computed, blocks) if jobs == 1 else pool.map(computed, blocks))
+        list(pool.map(computed, blocks))
     return out
 
 
