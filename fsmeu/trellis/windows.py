@@ -8,8 +8,7 @@ two independent parts together these are
 
 so that those of a corpus are a product tree. A distribution of n events has all but 1e-20 of its
 mass within ten standard deviations: ends of a window whose mass is far below rounding are cut off.
-What a window lacks is the event that some count lay outside, and its mass is bounded. Masses are
-sums of nonnegative numbers, with errors relative to each and bounded by the operations behind it.
+What a window lacks is the event that some count lay outside.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ class Window:
     low: int  # the least count of the window
     tables: Floats  # masses, then the expectation of each joint count, (1 + joint counts, width)
     lost: float = 0.0  # a bound on the mass that is missing
-    operations: int = 0  # a bound on the number of roundings behind each number
 
     @property
     def masses(self) -> Floats:
@@ -57,9 +55,7 @@ class Window:
         tables = np.stack([np.convolve(table, other.tables[0]) for table in self.tables])
         for table, added in zip(tables[1:], other.tables[1:], strict=False):
             table += np.convolve(self.tables[0], added)
-        terms = min(self.tables.shape[1], other.tables.shape[1])
-        operations = self.operations + other.operations + terms + 2
-        sums = Window(self.low + other.low, tables, self.lost + other.lost, operations)
+        sums = Window(self.low + other.low, tables, self.lost + other.lost)
         return sums.without_ends(cut)
 
     def without_ends(self, cut: float) -> Window:
@@ -71,7 +67,7 @@ class Window:
             return self
         lost = self.lost + 2 * float(mass[:begin].sum() + mass[end:].sum())
         tables = np.ascontiguousarray(self.tables[:, begin:end])
-        return Window(self.low + begin, tables, lost, self.operations)
+        return Window(self.low + begin, tables, lost)
 
 
 def sum_of_all(parts: Sequence[Window], cut: float, quantities: int) -> Window:
@@ -89,7 +85,7 @@ def all_but_one(parts: Sequence[Window], cut: float) -> list[Window]:
     Nothing is divided out: products are of numbers that are not negative. Each may lose a mass at
     both ends.
     """
-    masses = [Window(part.low, part.tables[:1], part.lost, part.operations) for part in parts]
+    masses = [Window(part.low, part.tables[:1], part.lost) for part in parts]
     outside = [Window(0, np.ones((1, 1)))] if parts else []
     for level in reversed(product_tree(masses, partial(Window.plus, cut=cut))[:-1]):
         pairs = ((outside[k // 2], level[k ^ 1 : (k ^ 1) + 1]) for k in range(len(level)))
@@ -120,4 +116,4 @@ def _groups(p: Floats) -> list[Window]:
         moved = counts[:, : k + 1] * event
         counts[:, : k + 1] *= 1.0 - event
         counts[:, 1 : k + 2] += moved
-    return [Window(0, row[None], 0.0, 2 * _LEAVES) for row in counts]
+    return [Window(0, row[None]) for row in counts]
