@@ -139,7 +139,10 @@ def pieces_of(quotient: Quotient, n: int, ks: Floats) -> Iterator[Piece]:
         flips = (bool(signs[0, begin] < 0), bool(signs[1, begin] < 0))
         numerator = _in_items(top[:, some], flips, ks[some], n)
         shift = _in_items(below[:, some], flips, ks[some], n)[0]
-        shift = np.where(shift > _ALIKE * n * np.abs(below[:, some]).max(axis=0), shift, 0.0)
+        is_seen = shift > _ALIKE * n * np.abs(below[:, some]).max(axis=0)
+        if not any(flips) and (shift[~is_seen] != 0).any():
+            raise UnfitError  # D may be next to 0
+        shift = np.where(is_seen, shift, 0.0)
         divisor = np.where(scale[some] > 0, scale[some], shift)
         numerator = numerator / divisor**quotient.power
         yield Piece(n, ks[some], quotient.power, shift / divisor, numerator, first, second, flips)

@@ -432,6 +432,8 @@ def ratio_of_totals(
     ratios = []
     for part in parts or ():
         column = 2 if part.below[2].all() else 0
+        if not part.below[column].all():
+            return None
         multiple = part.top[column] / part.below[column]
         if (part.top[::2] != multiple * part.below[::2]).any():
             return None
@@ -443,7 +445,11 @@ def ratio_of_totals(
     if len(ratios) != 1:
         return None
     [(top, below, power)] = ratios
-    return TotalsRatio(top[1], below[0], below[2], power, offset)
+    divisor = below[2] if below[2].all() else below[0]
+    if (divisor == divisor[0]).all():
+        return TotalsRatio(top[1], below[0], below[2], power, offset)
+    gain = top[1] * divisor**-power
+    return TotalsRatio(gain, below[0] / divisor, below[2] / divisor, power, offset)
 
 
 class AffineQuotient(NamedTuple):
