@@ -56,43 +56,57 @@ class NearPath(NamedTuple):
 
 @jit_entry
 def fill_best_after(
-    paths: Paths, scores: Floats, price: float, after: Floats, shown: Floats
+    paths: Paths, scores: Floats, price: float, after: Floats, exit_after: Floats
 ) -> None:
-    """Fills ``after``, (n + 1, pairs), with F, and the scores of what steps show, (n, sets).
+    """Fills ``after``, (n + 1, pairs), with F.
 
     Args:
         paths: the tape of z.
         scores: scores of score rows, (n, score rows).
         price: of an item.
-        after: what is filled.
-        shown: what is filled besides.
+        after: -inf, to be filled.
+        exit_after: the same by exit, to work in.
     """
     n = len(scores)
+    arrivals = paths.arrivals
+    entries = paths.entries
     for q in range(paths.width[n]):
         after[n, q] = 0.0
     for i in range(n - 1, -1, -1):
-        for g in range(shown.shape[1]):
-            shown[i, g] = score_of_set(paths.shown, g, scores[i])
-        step = paths.step[paths.kind[i]]
-        for p in range(paths.width[i]):
-            best = -np.inf
-            for label in range(step.shape[1]):
-                q = step[p, label, 0]
-                if 0 <= q < paths.width[i + 1]:
-                    score = shown[i, step[p, label, 1]] + after[i + 1, q]
-                    best = max(best, score - price * step[p, label, 2])
-            after[i, p] = best
+        kind = paths.kind[i]
+        begin = paths.exits[kind]
+        end = paths.exits[kind + 1]
+        for h in range(begin, end):
+            exit_after[h - begin] = -np.inf
+        for a in range(paths.arrivals_at[kind, 0], paths.arrivals_at[kind, paths.width[i + 1]]):
+            p = arrivals.source[a]
+            if p >= paths.width[i]:
+                continue
+            score = score_of_set(paths.shown, arrivals.shown[a], scores[i])
+            score += after[i + 1, arrivals.target[a]] - price * arrivals.counted[a]
+            if p >= 0:
+                after[i, p] = max(after[i, p], score)
+            else:
+                h = arrivals.exit[a] - begin
+                exit_after[h] = max(exit_after[h], score)
+        for h in range(begin, end):
+            for e in range(paths.entries_at[h], paths.entries_at[h + 1]):
+                p = entries.source[e]
+                if p >= paths.width[i]:
+                    break
+                score = score_of_set(paths.shown, entries.shown[e], scores[i])
+                after[i, p] = max(after[i, p], score + exit_after[h - begin])
 
 
 @jit_entry
 def list_prefixes(
-    paths: Paths, shown: Floats, bounds: Priced, prefixes: Prefixes, place: Ints
+    paths: Paths, scores: Floats, bounds: Priced, prefixes: Prefixes, place: Ints
 ) -> bool:
     """Fills the prefixes of paths above a threshold; returns whether all have room.
 
     Args:
         paths: the tape of z.
-        shown: the scores of what steps show, (n, sets).
+        scores: scores of score rows, (n, score rows).
         bounds: the threshold, at a price.
         prefixes: what is filled.
         place: -1 everywhere, (pairs, 2 * width + 1), as it is left.
@@ -104,7 +118,7 @@ def list_prefixes(
     prefixes.counted[0] = 0
     prefixes.score[0] = 0.0
     top = 1
-    for i in range(len(shown)):
+    for i in range(len(scores)):
         step = paths.step[paths.kind[i]]
         first = prefixes.begins[i]
         begin = prefixes.begins[i + 1]
@@ -116,7 +130,8 @@ def list_prefixes(
                 q = step[p, label, 0]
                 if q < 0 or q >= paths.width[i + 1]:
                     continue
-                score = prefixes.score[e] + shown[i, step[p, label, 1]]
+                score = score_of_set(paths.shown, step[p, label, 1], scores[i])
+                score += prefixes.score[e]
                 score -= bounds.price * step[p, label, 2]
                 if score + bounds.after[i + 1, q] < bounds.least:
                     continue
@@ -152,14 +167,15 @@ class NearBest:
 
     def __init__(self, paths: Paths, scores: Floats, price: float) -> None:
         self.tables = paths
+        self.scores = scores
         self.price = price
         self.n = len(scores)
         pairs = int(paths.width[self.n])
         self.after = np.full((self.n + 1, pairs), -np.inf)
-        self.work = self.n * pairs * paths.step.shape[2]
-        self.shown = np.empty((self.n, len(paths.shown)))
+        self.work = self.n * len(paths.arrivals.source)
+        exits = np.empty(int(np.diff(paths.exits).max(initial=0)))
         run = kernel(fill_best_after, self.work)
-        run(paths, scores, price, self.after, self.shown)
+        run(paths, scores, price, self.after, exits)
 
     @property
     def best(self) -> float:
@@ -198,7 +214,7 @@ class NearBest:
         place = np.full((self.after.shape[1], 2 * _WIDTH + 1), -1)
         bounds = Priced(self.price, self.best - gap, self.after)
         run = kernel(list_prefixes, self.work)
-        is_known = bool(run(self.tables, self.shown, bounds, prefixes, place))
+        is_known = bool(run(self.tables, self.scores, bounds, prefixes, place))
         by_count = np.full(int(self.tables.columns[n]), -np.inf)
         last = slice(prefixes.begins[n], prefixes.begins[n + 1])
         if is_known:
