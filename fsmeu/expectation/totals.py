@@ -182,8 +182,8 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     ratio = derived.get(("ratio of totals", high, begin, least, most), derive)
     if ratio is None or (problem.sign * ratio.gain <= 0).any():
         return None
-    steep = float(ratio.steep[0])
-    if (ratio.steep != steep).any() or steep < 0:
+    has_count = bool(ratio.steep.any())
+    if has_count and (ratio.steep <= 0).any():
         return None
     reach = problem.range.around(float(least), float(most))
     extra = np.zeros(len(totals))  # what is added where the references count nothing: T is 0 there
@@ -191,11 +191,10 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
         key = ("answers without items of y", high, begin)
         extra = derived.get(key, partial(_answers, problem, totals, np.zeros(1))) - ratio.offset
     # Where S does not matter, no power of it does, and v only has to be above 0.
-    has_count = steep > 0
-    gain = ratio.gain * (steep if has_count else ratio.fixed) ** -ratio.power
+    gain = ratio.gain * (ratio.steep if has_count else ratio.fixed) ** -ratio.power
     return RatioByTotal(
         gain=problem.sign * gain,
-        v=ratio.fixed / steep if has_count else totals + 1.0,
+        v=ratio.fixed / ratio.steep if has_count else totals + 1.0,
         power=ratio.power if has_count else 0.0,
         offset=problem.sign * (ratio.offset + extra * reach.none),
         begin=begin,
