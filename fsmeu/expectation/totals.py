@@ -69,7 +69,7 @@ class TotalsProblem:
     @property
     def escaped(self) -> float:
         """A bound on the error by ages that reach the cap at which they stop."""
-        return 2 * self.largest * self.range.escaped
+        return 2 * self.largest * self.range.escaped if self.range.escaped else 0.0
 
     @property
     def allows_none(self) -> bool:
@@ -110,8 +110,8 @@ def unmet_by_totals(loss: Loss, n: int) -> str | None:
     form = loss.split
     if form is None or not form.counted or form.additive or len(form.joint_counts) != 1:
         return "the value must be a ratio of one joint count and of counts of each tape"
-    if not loss.value_range(n).finite:
-        return "the file must declare a finite range"
+    if loss.ages and not loss.value_range(n).finite:
+        return "the file must declare a finite range, as ages stop at a cap"
     known = loss.derived.get("is ratio of totals", lambda: _is_ratio(form))
     return None if known else "the value must be a joint count over a sum of counts"
 
@@ -164,12 +164,10 @@ class RatioByTotal:
 def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     """The value as a ratio of totals; None if lanes do not apply.
 
-    It must be b T / D^a + c, derived from the text, in a finite declared range, more of T never
-    worse, and T proven to be at least 0.
+    It must be b T / D^a + c, derived from the text, more of T never worse, and T proven to be at
+    least 0.
     """
-    if not problem.groups or not math.isfinite(problem.largest):
-        return None
-    if not all(group.is_nonnegative for group in problem.groups):
+    if not problem.groups or not all(group.is_nonnegative for group in problem.groups):
         return None
     high, most = problem.most_counted
     begin = int(all(group.needs_item("z") for group in problem.groups))
@@ -307,7 +305,7 @@ def expected_ratio(problem: TotalsProblem, zs: Sequence[Sequence[Ints]]) -> Rati
         none = value_of_none(problem)
         if none is None:
             return None
-        return RatioValue(problem.sign * none, problem.largest, problem.escaped)
+        return RatioValue(problem.sign * none, abs(none), problem.escaped)
     rule = rule_of_totals(ratio, k)
     logs, joint = np.zeros((2, len(rule.nodes)))
     for group, own in pairs:
