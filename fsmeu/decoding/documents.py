@@ -11,17 +11,19 @@ from __future__ import annotations
 from fsmeu import limits
 from fsmeu.decoding.problem import Answer, Method, Problem, one_by_one
 from fsmeu.decoding.totals import WHY, best_by_lanes
+from fsmeu.expectation.forms import LabelTotals, chain_totals
 from fsmeu.expectation.query import allowed_layers
 from fsmeu.expectation.totals import (
     ESCAPED,
     TotalsProblem,
     caps,
-    chain_group,
+    problem_of,
     totals_problem,
     unmet_by_totals,
 )
 from fsmeu.models.base import arc_weights_many
 from fsmeu.models.chains import is_binary_chain
+from fsmeu.trellis.chains import ChainGroup
 from fsmeu.trellis.lanes import LaneGroup
 from fsmeu.trellis.trellis_cache import Refused, trellis_of
 
@@ -32,16 +34,21 @@ def _condition(problem: Problem) -> str | None:
         return "no states may be left out"
     if problem.n == 0:
         return "there must be a label"
+    if problem.n > 1 and _chain(problem) is not None:
+        return None
     return unmet_by_totals(problem.loss, problem.n)
+
+
+def _chain(problem: Problem) -> tuple[LabelTotals, ChainGroup] | None:
+    """A chain of two labels of which all sequences are allowed, and the value by their table."""
+    return None if problem.constraint is not None else chain_totals(problem.loss, problem.model)
 
 
 def _by_lanes(problem: Problem) -> Answer | str:
     """The best sequence, or what does not hold."""
-    chain = chain_group(problem.loss, problem.model)
-    if chain is not None and problem.constraint is None:
-        answer = _decided(problem, totals_problem(problem.loss, problem.n, [chain]))
-        if isinstance(answer, Answer):
-            return answer
+    chain = _chain(problem)
+    if chain is not None:
+        return _decided(problem, problem_of(problem.loss, problem.n, chain[0], chain[1:]))
     allowed = None
     if problem.constraint is not None:
         allowed = allowed_layers(problem.model, problem.constraint).layers

@@ -25,15 +25,12 @@ import numpy as np
 
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
+from fsmeu.expectation.forms import SplitTotals, TotalsForm
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.algebra.value import ratio_of_totals
 from fsmeu.losses.protocol import Loss
-from fsmeu.models import Model
-from fsmeu.models.chains import binary_chain
-from fsmeu.trellis.chains import ChainGroup, chain_of, pair_amounts
 from fsmeu.trellis.lanes import Counted, CountRange, LaneGroup, count_range, rounded_rule
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
-from fsmeu.trellis.tapes import value_coefficients
 
 ESCAPED = 2e-13  # what ages that reach a cap may be worth
 
@@ -50,7 +47,7 @@ _TINY = 1e-300  # stands for a denominator of 0, which has no mass
 class TotalsProblem:
     """Sentences to be valued or decided for a value of their totals."""
 
-    form: Split  # the loss, split by tape
+    form: TotalsForm  # of the value
     n: int  # the total length
     sign: float  # 1 for a utility, -1 for a loss
     largest: float  # the greatest absolute value that the file declares
@@ -83,26 +80,23 @@ class TotalsProblem:
         return hyp, sum(group.size * group.most_counted[1] for group in self.groups)
 
 
-def totals_problem(loss: Loss, n: int, groups: Sequence[Counted]) -> TotalsProblem | None:
+def totals_problem(loss: Loss, n: int, groups: Sequence[LaneGroup]) -> TotalsProblem | None:
     """Sentences of a total length n whose loss splits by tape, to be decided for their totals.
 
     None where references may count too much.
     """
-    first = groups[0] if groups else None
-    form = first.trellis.tapes.form if isinstance(first, LaneGroup) else loss.split
+    form = groups[0].trellis.tapes.form if groups else loss.split
     assert form is not None
+    return problem_of(loss, n, SplitTotals(form), groups)
+
+
+def problem_of(
+    loss: Loss, n: int, form: TotalsForm, groups: Sequence[Counted]
+) -> TotalsProblem | None:
+    """The problem of a value of totals; None where references may count too much."""
     sign = 1.0 if loss.kind == "utility" else -1.0
     problem = TotalsProblem(form, n, sign, max(map(abs, loss.value_range(n))), groups)
     return problem if max(problem.most_counted) <= limits.MOST_TOTALS else None
-
-
-def chain_group(loss: Loss, model: Model) -> ChainGroup | None:
-    """A chain of two labels whose loss looks at their confusion table; None for other models."""
-    tables = None if loss.confusion is None or loss.split is None else binary_chain(model)
-    if tables is None or loss.confusion is None or loss.split is None:
-        return None
-    amounts = pair_amounts(loss.confusion, loss.split)
-    return None if amounts is None else ChainGroup(chain_of(*tables), amounts)
 
 
 def unmet_by_totals(loss: Loss, n: int) -> str | None:
@@ -175,8 +169,8 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     if high < begin or most < least or high > limits.MOST_TOTALS:
         return None
     totals = np.maximum(np.arange(high + 1.0), begin)
-    derived = problem.form.bound.at(problem.n).derived
-    derive = partial(ratio_of_totals, problem.form, problem.n, totals, float(least), float(most))
+    derived = problem.form.derived(problem.n)
+    derive = partial(problem.form.ratio, problem.n, totals, float(least), float(most))
     ratio = derived.get(("ratio of totals", high, begin, least, most), derive)
     if ratio is None or (problem.sign * ratio.gain <= 0).any():
         return None
@@ -187,7 +181,10 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     extra = np.zeros(len(totals))  # what is added where the references count nothing: T is 0 there
     if least:
         key = ("answers without items of y", high, begin)
-        extra = derived.get(key, partial(_answers, problem, totals, np.zeros(1))) - ratio.offset
+        extra = (
+            derived.get(key, partial(problem.form.answers, problem.n, totals, np.zeros(1)))
+            - ratio.offset
+        )
     # Where S does not matter, no power of it does, and v only has to be above 0.
     gain = ratio.gain * (ratio.steep if has_count else ratio.fixed) ** -ratio.power
     return RatioByTotal(
@@ -200,17 +197,11 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
     )
 
 
-def _answers(problem: TotalsProblem, hyp: Floats, ref: Floats) -> Floats:
-    """What the file answers where the joint count is 0, for counts of z and y, (k,) or (1,)."""
-    possible = np.ones(max(len(hyp), len(ref)), bool)
-    return value_coefficients(problem.form, problem.n, hyp, ref, possible)[1]
-
-
 def value_of_none(problem: TotalsProblem) -> float | None:
     """The expected value, signed, if z counts nothing; None where it depends on S from 1 on."""
     most = problem.most_counted[1]
-    derived = problem.form.bound.at(problem.n).derived
-    derive = partial(_answers, problem, np.zeros(1), np.arange(most + 1.0))
+    derived = problem.form.derived(problem.n)
+    derive = partial(problem.form.answers, problem.n, np.zeros(1), np.arange(most + 1.0))
     offset = derived.get(("answers without items of z", most), derive)
     if (offset[1:] != offset[-1]).any():
         return None

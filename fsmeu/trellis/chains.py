@@ -24,8 +24,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.confusion import Confusion
-from fsmeu.losses.algebra.split import Split
 from fsmeu.trellis.kernels import jit_entry, kernel
 from fsmeu.trellis.lanes import NodeLogs, NodeMeans
 
@@ -203,21 +201,6 @@ class PairAmounts:
     of_z: Floats  # what labels of z count, (2,): 0 or 1
     of_y: Floats  # what labels of y count, (2,)
     joint: Floats  # what pairs add to the joint count, (2, 2)
-
-
-def pair_amounts(confusion: Confusion, form: Split) -> PairAmounts | None:
-    """The amounts of a loss with one joint count; None where they are of another kind."""
-    names = (form.z.counter, form.y.counter, form.joint_counts[0].register)
-    if any(name is not None and name not in confusion.amounts for name in names):
-        return None
-    of_z, of_y, joint = (
-        np.zeros((2, 2)) if name is None else np.asarray(confusion.amounts[name], np.float64)
-        for name in names
-    )
-    amounts = PairAmounts(of_z[:, 0], of_y[0], joint)
-    is_of_z = (of_z[:, 0] == of_z[:, 1]).all() and np.isin(of_z, (0.0, 1.0)).all()
-    is_of_y = (of_y[0] == of_y[1]).all() and (of_y >= 0).all() and (of_y == np.rint(of_y)).all()
-    return amounts if is_of_z and is_of_y else None
 
 
 @dataclass(frozen=True, eq=False)
