@@ -22,7 +22,7 @@ from fsmeu.decoding.scored import Best, Sums, Worth, negligible
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.lanes import CountRange, LaneGroup
 from fsmeu.trellis.near_best import NearBest
-from fsmeu.trellis.price_kernels import best_at_prices, set_priced_steps
+from fsmeu.trellis.price_kernels import PriceBuffers, best_at_prices, set_priced_steps
 
 _SAME = 1e-13  # the part of a value by which lines must differ to be told apart
 _AT_ONCE = 2  # prices
@@ -86,10 +86,7 @@ class PricedSentence:
         """The best path with a total, if its sum is above what is needed."""
         self._weigh(weights, [total])
         price = _lowest(self._lines, total)[0]
-        dense = np.zeros((self.group.n, int(self.trellis.z.first_feature[-1]) + 1))
-        position, row = self.scores.cell.T
-        dense[position, row] = self.scores.value @ weights
-        paths = NearBest(self.trellis.z_tables, dense, float(price))
+        paths = NearBest(self.trellis.z_tables, self._filled(weights).score, float(price))
         is_open = not np.isfinite(needed[total])
         if is_open:  # no path with the total is known
             hull = paths.best + price * self.ks
@@ -116,19 +113,24 @@ class PricedSentence:
             self._tighten(weights, k)
         self._known[weights.tobytes()] = self._lines
 
+    def _filled(self, weights: Floats) -> PriceBuffers:
+        """Arrays with the scores of steps at a weighting."""
+        if self._weights.tobytes() != weights.tobytes():
+            fill = kernel(set_priced_steps, self.scores.value.size)
+            fill(self.trellis.z_tables, self.group.n, self.scores, weights, self.buffers)
+            self._weights = weights
+        return self.buffers
+
     def _price(self, weights: Floats, *prices: float) -> None:
         """Adds the lines of some prices."""
         tables = self.trellis.z_tables
         work = self.group.n * (len(tables.entries.source) + len(tables.arrivals.source))
-        if self._weights.tobytes() != weights.tobytes():
-            fill = kernel(set_priced_steps, work)
-            fill(tables, self.group.n, self.scores, weights, self.buffers)
-            self._weights = weights
+        buffers = self._filled(weights)
         run = kernel(best_at_prices, work)
         for begin in range(0, len(prices), _AT_ONCE):
             lines = np.zeros((_AT_ONCE, 3))
             lines[:, 0] = [*prices[begin : begin + _AT_ONCE], prices[begin]][:_AT_ONCE]
-            run(tables, self.group.n, self.buffers, lines)
+            run(tables, self.group.n, buffers, lines)
             self._lines = np.append(self._lines, lines, axis=0)
 
     def _tighten(self, weights: Floats, k: int) -> None:

@@ -23,7 +23,7 @@ _WIDTH = 256  # counts on either side of those of the best path that are told ap
 _ROOM = 512  # prefixes that are kept, for each position: more are given up
 _LEAST_ROOM = 1 << 14
 _NARROWEST = 1e-7  # the part of the best score that the first gap is
-_WIDER = 5.0  # the quotient of two gaps that are tried
+_WIDER = 8.0  # the quotient of two gaps that are tried
 
 
 class Prefixes(NamedTuple):
