@@ -93,10 +93,21 @@ class PricedSentence:
             needed = np.where(self.ks == total, hull - _UNKNOWN * np.abs(hull), np.inf)
         found = paths.path(total, needed)
         if not found.is_known or (is_open and found.labels is None):
-            return Best(False)
+            return self._tabled(weights, total)
         sums = np.maximum(found.by_count, paths.best - found.gap) + price * self.ks
         labels = None if found.labels is None else [found.labels]
         return Best(True, float(sums[total]), labels, sums)
+
+    def _tabled(self, weights: Floats, total: int) -> Best:
+        """The best path with a total by a table of counts, if it is small: many paths are alike."""
+        n = self.group.n
+        cells = int(self.trellis.z_tables.rows[n + 1]) * (total + 1)
+        if cells > limits.MOST_SCORES:
+            return Best(False)
+        counts = self.trellis.workspace.all_counts(n, total, total)
+        found = self.trellis.best(self.scores, weights[None], n, np.array([total]), counts)
+        score = float(found.by_count[0, total])
+        return Best(True, score, list(found.labels) if score > -np.inf else None)
 
     def _weigh(self, weights: Floats, near: Sequence[int]) -> None:
         """Finds lines of a weighting that bound some totals closely, if they are not known."""
