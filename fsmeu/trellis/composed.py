@@ -48,6 +48,12 @@ class Composed:
     first_feature: Ints  # the first feature of each term among those of all, and their number
     at_cap: Bools  # which pairs have an age at the cap
 
+    def all_arcs(self) -> tuple[Ints, Ints]:
+        """The kind of each arc, (arcs,), and the arcs of all kinds, (columns, arcs)."""
+        kind = np.repeat(np.arange(len(self.kinds)), [arcs.shape[1] for arcs in self.kinds])
+        none = np.zeros((4 + len(self.first_feature), 0), np.int64)
+        return kind, np.concatenate([none, *self.kinds], axis=1)
+
 
 class _Kind:
     """The arcs of one kind of position, as far as pairs were expanded."""
@@ -249,30 +255,25 @@ def quotient_of(composed: Composed, adds: Bools) -> Composed:
     by feature), and the acceptor's state at the end; those that are never expanded at the same kind
     of position are, too (Moore 1956).
     """
-    if not composed.kinds:
-        return composed
     none = int(composed.first_feature[-1])
-    number = np.append(np.where(adds, np.arange(none), none), none)
-    kind = np.repeat(np.arange(len(composed.kinds)), [arcs.shape[1] for arcs in composed.kinds])
-    arcs = np.concatenate(composed.kinds, axis=1)
-    source = arcs[0]
-    target = arcs[2]
-    shown = [
-        number[row + begin] for row, begin in zip(arcs[4:-1], composed.first_feature, strict=False)
-    ]
+    number = np.where(adds, np.arange(none), none)
+    kind, arcs = composed.all_arcs()
+    shown = number[arcs[4:-1] + composed.first_feature[:-1, None]]
     fixed = distinct_rows([kind, arcs[3], arcs[-1], *shown])[1]
     class_of = distinct(composed.state)[1]
     count = 0
-    while True:
-        member = distinct_rows([fixed, class_of[target]])[1]
-        first = distinct_rows([source, member])[0]
-        sets = distinct_sets(source[first], member[first], len(class_of))[0]
-        class_of = distinct_rows([class_of, sets])[1]
-        now = int(class_of.max(initial=-1)) + 1
-        if now == count:
-            break
+    while count < (now := int(class_of.max()) + 1):
         count = now
+        class_of = _refined(class_of, fixed, arcs)
     return _with_representatives(composed, first_places(class_of, count)[class_of])
+
+
+def _refined(class_of: Ints, fixed: Ints, arcs: Ints) -> Ints:
+    """Classes told apart by what their arcs do (``fixed``), and the classes that these lead to."""
+    member = distinct_rows([fixed, class_of[arcs[2]]])[1]
+    first = distinct_rows([arcs[0], member])[0]
+    sets = distinct_sets(arcs[0][first], member[first], len(class_of))[0]
+    return distinct_rows([class_of, sets])[1]
 
 
 def _with_representatives(composed: Composed, representative: Ints) -> Composed:
@@ -303,31 +304,27 @@ def classes_of(composed: Composed) -> Ints:
     matters: it joins its source, where the same arc leads to that as well (an age goes on), so that
     it splits no class; or any pair with that state.
     """
-    class_of = composed.state.copy()
-    count = 0
-    kind = np.repeat(np.arange(len(composed.kinds)), [arcs.shape[1] for arcs in composed.kinds])
-    none = np.zeros((4, 0), np.int64)
-    columns = np.concatenate([none, *(arcs[:4] for arcs in composed.kinds)], axis=1)
-    source, weight, target, counted = columns
+    kind, arcs = composed.all_arcs()
+    source, weight, target, counted = arcs[:4]
+    fixed = distinct_rows([kind, weight, counted])[1]
+    class_of = distinct(composed.state)[1]
     expanded = np.zeros(len(class_of), bool)
     expanded[source] = True
     joins = np.full(len(class_of), -1)
     ends = row_keys([np.tile(kind, 2), np.append(source, target), np.tile(weight, 2)])
     again = ~expanded[target] & np.isin(ends[: len(kind)], ends[len(kind) :])
     joins[target[again]] = source[again]
+    count = 0
     while True:
-        member = distinct_rows([kind, weight, class_of[target], counted])[1]
-        first = distinct_rows([source, member])[0]
-        sets = distinct_sets(source[first], member[first], len(class_of))[0]
-        refined = distinct_rows([class_of, sets])[1]
+        refined = _refined(class_of, fixed, arcs)
         latest = np.full(int(class_of.max()) + 1, -1)
         latest[class_of[expanded]] = np.flatnonzero(expanded)
         sibling = np.where(joins < 0, latest[class_of], joins)
         refined = np.where(expanded | (sibling < 0), refined, refined[sibling])
-        now = len(np.unique(refined))
-        if now == count:
-            return by_first(refined)
         class_of = distinct(refined)[1]
+        now = int(class_of.max()) + 1
+        if now == count:
+            return by_first(class_of)
         count = now
 
 
@@ -351,49 +348,6 @@ def features_met(composed: Composed) -> Iterator[Bools]:
             alive = np.zeros_like(before)
             alive[taken[2]] = True
         yield shown
-
-
-def counts_met(composed: Composed, class_of: Ints, n: int) -> list[Bools]:
-    """Which values the counter may have after 0, 1, ..., n steps, (columns,) each.
-
-    Pairs of a class have the same steps, so that these are walked for all of them at once.
-    """
-    columns = composed.columns[: n + 1].tolist()
-    moves = [_moves(arcs, class_of) for arcs in composed.kinds]
-    reachable = np.zeros((int(class_of.max()) + 1, columns[-1]), bool)
-    reachable[class_of[: composed.width[0]], 0] = True
-    by_length: list[Bools] = [np.ones(1, bool)]
-    for kind, size in zip(composed.kind.tolist(), columns[1:], strict=False):
-        before = reachable[:, :size]
-        reachable = np.zeros_like(reachable)
-        for move in moves[kind]:
-            joined = np.logical_or.reduceat(before[move.source], move.begins, axis=0)
-            reachable[move.target, move.counted : size] |= joined[:, : size - move.counted]
-        by_length.append(np.logical_or.reduce(reachable[:, :size], axis=0))
-    return by_length
-
-
-class _Moves(NamedTuple):
-    """The steps of classes that count one number."""
-
-    counted: int
-    source: Ints  # classes before, by target, (steps,)
-    begins: Ints  # where those of each target begin, (targets,)
-    target: Ints  # classes after, (targets,)
-
-
-def _moves(arcs: Ints, class_of: Ints) -> list[_Moves]:
-    """The steps of classes by arcs of a kind, for each number that is counted."""
-    moves = []
-    source = class_of[arcs[0]]
-    target = class_of[arcs[2]]
-    counted = arcs[3]
-    once = distinct_rows([counted, target, source])[0]
-    for amount in distinct(counted)[0].tolist():
-        arc = once[counted[once] == amount]
-        begins = np.flatnonzero(np.diff(target[arc], prepend=-1))
-        moves.append(_Moves(amount, source[arc], begins, target[arc[begins]]))
-    return moves
 
 
 class Features(NamedTuple):

@@ -6,10 +6,10 @@ length (``trellis_cache.py``), and kernels go through a batch one sentence after
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +32,15 @@ from fsmeu.trellis.batches import (
     first_alike,
 )
 from fsmeu.trellis.best_kernels import best_batch
-from fsmeu.trellis.composed import Composed, classes_of, counts_met
+from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.decide_kernels import DecisionTables, decide_batch
 from fsmeu.trellis.estimate import Estimate
-from fsmeu.trellis.joint_counts import most_joint, nothing_without_items, range_keeps_sign
+from fsmeu.trellis.joint_counts import (
+    model_of,
+    most_joint,
+    nothing_without_items,
+    range_keeps_sign,
+)
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.mean_kernels import mean_batch
 from fsmeu.trellis.paths import Paths
@@ -44,8 +49,6 @@ from fsmeu.trellis.sum_kernels import JointTables, mass_batch
 from fsmeu.trellis.tapes import Amounts, Tapes, value_coefficients
 from fsmeu.trellis.workspace import Workspace
 from fsmeu.trellis.y_tables import YTables, at_nodes, most_flows, uncounted
-
-_ByLength = TypeVar("_ByLength", list[tuple[Bools, Bools]], Floats)
 
 MOST_ENDS = 1 << 31  # more ends than any counter has
 
@@ -164,10 +167,11 @@ class SplitTrellis:
         return found
 
     def lane_sums(self, models: ArcWeights) -> LaneSums:
-        """The masses of the models by lane; rows must be those of lanes."""
+        """The masses of the models at the end, by count or by lane."""
         n = models.n
         batch = self._batch(models)
-        ends = np.zeros((len(models.arcs), self.workspace.lanes))
+        size = max(self.workspace.lanes, int(self.y_tables.columns[n]))
+        ends = np.zeros((len(models.arcs), size))
         escaped = np.zeros(len(models.arcs))
         run = kernel(mass_batch, len(models.arcs) * self.work(n, 1))
         with self.workspace.borrowed("masses", n, self.workspace.mass_buffers) as f:
@@ -351,22 +355,14 @@ class SplitTrellis:
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:
         """Which counts hypotheses and references of length n end with, (k,) and (s,)."""
-
-        def by_length(longest: int) -> list[tuple[Bools, Bools]]:
-            sides = ((self.z, classes_of(self.z)), (self.y, self.y_tables.class_of))
-            return list(zip(*(counts_met(*side, longest) for side in sides), strict=True))
-
-        return self._up_to("counts met", n, by_length)[n]
-
-    def _up_to(self, key: str, n: int, find: Callable[[int], _ByLength]) -> _ByLength:
-        """Results of ``find`` by length, up to n or a greater one; they are kept.
-
-        Sentences come with ascending lengths: after the first, up to twice the length asked for.
-        """
-        cached: _ByLength | None = self._memo.get(key)
-        if cached is None or len(cached) <= n:
-            cached = self._memo[key] = find(n if cached is None else min(self.n, 2 * n))
-        return cached
+        key = ("counts met", n)
+        if key not in self._memo:
+            with np.errstate(over="ignore"):  # there may be very many sequences
+                sequences = self.lane_sums(model_of(self, n, np.ones(int(self.weight_at[n]))))
+            hypotheses = self._most_by_count(n)[n, : int(self.z_tables.columns[n])]
+            self._memo[key] = np.isfinite(hypotheses), sequences.masses[0] > 0.0
+        met: tuple[Bools, Bools] = self._memo[key]
+        return met
 
     def _batch(self, models: ArcWeights, zs: Sequence[Ints] | None = None) -> Batch:
         count, ends = models.final.shape
@@ -407,11 +403,19 @@ class SplitTrellis:
 
         What a step adds is at most the sum over terms of the greatest amount of what it shows.
         """
+        return np.maximum(self._most_by_count(n), 0.0)
 
-        def by_length(longest: int) -> Floats:
-            return most_joint(self, longest, int(self.z_tables.columns[longest]) - 1)
+    def _most_by_count(self, n: int) -> Floats:
+        """The same, which may be below 0, and is -inf where no hypothesis has a count.
 
-        return np.maximum(self._up_to("caps", n, by_length), 0.0)
+        Sentences come with ascending lengths: after the first, up to twice the length asked for.
+        """
+        known: Floats | None = self._memo.get("most by count")
+        if known is None or len(known) <= n:
+            longest = n if known is None else min(self.n, 2 * n)
+            known = most_joint(self, longest, int(self.z_tables.columns[longest]) - 1)
+            self._memo["most by count"] = known
+        return known
 
     def allows_none(self, n: int) -> bool:
         """Whether a hypothesis of a length that counts nothing is allowed."""

@@ -80,12 +80,17 @@ def nothing_without_items(trellis: SplitTrellis, n: int) -> tuple[bool, bool]:
     return z_is_nothing, y_is_nothing
 
 
+def model_of(trellis: SplitTrellis, n: int, weights: Floats) -> ArcWeights:
+    """A model of the trellis's structure with these weights of arcs, in which all states end."""
+    starts = int(trellis.y_tables.width[0])
+    states = 1 + int(trellis.y_tables.state.max())
+    return ArcWeights(n, weights[None], np.full((1, starts), 1.0 / starts), np.ones((1, states)))
+
+
 def _drawn_model(trellis: SplitTrellis, n: int) -> ArcWeights:
     """A model whose weights are drawn at random; those that leave a state add up to 1."""
     drawn = np.random.default_rng(0).uniform(0.5, 1.5, int(trellis.weight_at[n]))
     for begin, source in zip(trellis.weight_at.tolist(), trellis.sources[:n], strict=False):
         part = drawn[begin : begin + len(source)]
         part /= np.bincount(source, part)[source]
-    starts = int(trellis.y_tables.width[0])
-    states = 1 + int(trellis.y_tables.state.max())
-    return ArcWeights(n, drawn[None], np.full((1, starts), 1.0 / starts), np.ones((1, states)))
+    return model_of(trellis, n, drawn)

@@ -141,9 +141,7 @@ def _arcs_of(composed: Composed, adds: Bools) -> _Arcs:
     """The arcs of all kinds, with the score rows that add something."""
     width = int(composed.width[-1])
     first = composed.first_feature
-    kind = np.repeat(np.arange(len(composed.kinds)), [arcs.shape[1] for arcs in composed.kinds])
-    none = np.zeros((4 + len(first), 0), np.int64)
-    columns = np.concatenate([none, *composed.kinds], axis=1)
+    kind, columns = composed.all_arcs()
     source, _, target, counted, *_, label = columns
     number = np.where(adds, np.arange(first[-1]), first[-1])
     shown = number[columns[4:-1] + first[:-1, None]].T

@@ -243,10 +243,8 @@ def _arcs_of(composed: Composed, class_of: Ints) -> _Arcs:
     kinds = len(composed.kinds)
     width = int(composed.width[-1])
     classes = int(class_of.max()) + 1
-    kind = np.repeat(np.arange(kinds), [arcs.shape[1] for arcs in composed.kinds])
-    none = np.zeros((4, 0), np.int64)
-    columns = np.concatenate([none, *(arcs[:4] for arcs in composed.kinds)], axis=1)
-    source, weight, target, counted = columns
+    kind, columns = composed.all_arcs()
+    source, weight, target, counted = columns[:4]
     class_before = kind * classes + class_of[source]
     class_after = kind * classes + class_of[target]
     source = kind * width + source
@@ -258,10 +256,9 @@ def _arcs_of(composed: Composed, class_of: Ints) -> _Arcs:
 
 def _shown(composed: Composed, arcs: _Arcs, adds: Bools) -> Features:
     """The features that arcs show, of those that add something."""
-    first = composed.first_feature
-    features = [np.zeros((len(first) - 1, 0), np.int64), *(one[4:-1] for one in composed.kinds)]
+    features = composed.all_arcs()[1][4:-1]
     pairs = arcs.kinds * arcs.width
-    return features_of(np.concatenate(features, axis=1), arcs.target, pairs, first, adds)
+    return features_of(features, arcs.target, pairs, composed.first_feature, adds)
 
 
 class _MassArcs(NamedTuple):
