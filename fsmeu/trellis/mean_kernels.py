@@ -1,5 +1,10 @@
 """Expectations of joint counts for one hypothesis: a forward sweep over the tape of y.
 
+With mean(c) = E[T; class c], a row, and gain(v) = what the step of z adds beside feature v of y,
+
+    mean(c after)  = sum of weight t^counted mean(c before) over the arcs of classes
+                   + sum of gain(v) times the mass of the steps to c that show v
+
 Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 """
 

@@ -1,6 +1,12 @@
 """Scores of the steps of z: E[amount f(y's count)] for every feature of z and position.
 
-Masses forward, and backward values of f; what flows through a pair of y is a product of both.
+Masses forward, and backward values of f as futures (``sum_kernels.py``). What flows through steps
+of y that show a feature v, and the score of a row r of z, are
+
+    flow(v)   = sum over pairs q after that show v of              mass(q) . future(class of q)
+              + sum over pairs p before that show v by arc set a of  mass(p) . future(a)
+    score(r)  = sum over v of amount(r, v) flow(v)
+
 Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 """
 

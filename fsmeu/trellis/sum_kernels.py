@@ -1,15 +1,20 @@
 """Sums over the tape of y: one call for all positions of all sentences of a batch.
 
-    forward         masses of the pairs of all layers, as rows
-    class_values    backward values of classes
+Numbers are rows (``rows.py``): resolved by what y counts, or at nodes t. With the arcs of
+``y_tables.py``,
+
+    forward     mass(q)    = sum of weight t^counted mass(.) over the pair and class arcs to pair q
+                mass(c)    = sum of mass(p) over the pairs p of class c
+    backward    future(a)  = sum of weight t^counted future(class after) over the arcs of arc set a
+                future(c)  = sum of future(a) over the arc sets a that pairs of class c take
+
+The masses of classes move on by themselves, as all pairs of a class have the same arcs.
 
 Kernels are plain Python, run as such or compiled by numba (``kernels.py``): the same operations in
 the same order, so the same bits. Loops are written out, because array expressions and assigned
-slices take numba seconds to compile. What a row is, ``rows.py`` says.
+slices take numba seconds to compile. Arguments are records of arrays, whose fields numba reads
+(``y_tables.py``, ``paths.py``, ``tapes.py``, ``batches.py``).
 """
-
-# Arguments are records of arrays, whose fields numba reads (``y_tables.py``, ``paths.py``,
-# ``tapes.py``, ``batches.py``).
 
 from __future__ import annotations
 
