@@ -80,20 +80,13 @@ class Flow(NamedTuple):
     prune_below: float  # pairs of a smaller probability are left out
 
 
-class CountRanges(NamedTuple):
-    """The values of z's counter that are looked at after each position."""
-
-    low: Ints  # (n + 1,)
-    high: Ints  # (n + 1,)
-
-
 class BestLayers(NamedTuple):
     """Best scores of paths to the pairs of layers, by the value of z's counter."""
 
     value: Floats  # rows of scores, one after the other
     place: Ints  # where the row of a pair begins, its first count and length, (n + 1, pairs, 3)
     offset: Floats  # what is added to that row, (n + 1, pairs)
-    ranges: CountRanges  # what is looked at
+    most: Ints  # the greatest count that is looked at after each position, (n + 1,)
     top: Ints  # where the next row begins, (1,)
 
 
@@ -144,10 +137,6 @@ class Scores(NamedTuple):
     begins: Ints  # where those of each sentence begin, and the end
     cell: Places  # position and score row of each, (scores, 2)
     value: Floats  # one number for each lane, (scores, lanes)
-
-    def first_lane(self, factor: float) -> Scores:
-        """The scores of the first lane alone, multiplied by a factor."""
-        return self._replace(value=factor * self.value[:, :1])
 
     def dense(self, n: int, score_rows: int) -> Floats:
         """Scores of all positions and score rows, (batch, n, score rows, lanes)."""

@@ -6,8 +6,8 @@
 
 The best score of a path to pair p of layer i is a row by count: ``b.offset[i, p]`` plus numbers of
 ``b.value``. Where one arrival alone leads to a pair, it has the row that this comes from, as that
-of an earlier layer; what is counted on the way moves the count that the row begins with. Rows have
-the counts that are looked at (``batches.CountRanges``).
+of an earlier layer; what is counted on the way moves the count that the row begins with. Counts
+above ``b.most`` are not looked at.
 
 Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 """
@@ -33,30 +33,20 @@ def score_of_set(shown: Places, number: int, score: Floats) -> float:
 
 
 @jit_small
-def raise_row(into: RowSlice, row: RowSlice, offset: float) -> None:
-    """The maximum of a row and of another, as long as that is, plus an offset, in place."""
-    goal = unsigned(into.begin)
-    at = unsigned(row.begin)
-    for c in range(unsigned(row.size)):
-        into.values[goal + c] = max(into.values[goal + c], row.values[at + c] + offset)
-
-
-@jit_small
-def raise_counts(into: RowSlice, first: int, row: RowSlice, other: int, offset: float) -> None:
-    """The same for rows whose first counts differ; what has no place is left out.
+def raise_row(into: RowSlice, row: RowSlice, first: int, offset: float) -> None:
+    """The maximum of a row and of another plus an offset, in place; what has no place is left out.
 
     Args:
-        into: the row that is raised.
-        first: the count that it begins with.
+        into: the row that is raised, from count 0 on.
         row: the other row.
-        other: the count that this one begins with.
+        first: the count that it begins with.
         offset: what is added to it.
     """
-    low = max(first, other)
-    size = min(first + into.size, other + row.size) - low
-    if size > 0:
-        goal = RowSlice(into.values, into.begin + low - first, size)
-        raise_row(goal, RowSlice(row.values, row.begin + low - other, size), offset)
+    goal = unsigned(into.begin + first)
+    at = unsigned(row.begin)
+    for c in range(min(row.size, into.size - first)):
+        k = unsigned(c)
+        into.values[goal + k] = max(into.values[goal + k], row.values[at + k] + offset)
 
 
 @jit_small
@@ -81,9 +71,8 @@ def enter_exits(paths: Paths, i: int, score: Floats, b: BestLayers) -> None:
     Of several pairs that have one row, that with the greatest offset is taken.
     """
     kind = paths.kind[i]
-    size = b.ranges.high[i] - b.ranges.low[i] + 1
     for h in range(paths.exits[kind], paths.exits[kind + 1]):
-        into = begin_row(b, size)
+        into = begin_row(b, b.most[i] + 1)
         last = -1
         most = -np.inf
         for e in range(paths.entries_at[h], paths.entries_at[h + 1]):
@@ -95,27 +84,26 @@ def enter_exits(paths: Paths, i: int, score: Floats, b: BestLayers) -> None:
             offset = b.offset[i, p] + score_of_set(paths.shown, paths.entries.shown[e], score)
             same = last >= 0 and b.place[i, p, 0] == b.place[i, last, 0]
             if last >= 0 and not (same and b.place[i, p, 1] == b.place[i, last, 1]):
-                raise_counts(into, b.ranges.low[i], best_row(b, i, last), b.place[i, last, 1], most)
+                raise_row(into, best_row(b, i, last), b.place[i, last, 1], most)
                 most = -np.inf
             last = p
             most = max(most, offset)
         if last >= 0:
-            raise_counts(into, b.ranges.low[i], best_row(b, i, last), b.place[i, last, 1], most)
+            raise_row(into, best_row(b, i, last), b.place[i, last, 1], most)
 
 
 @jit_helper
 def arrive(paths: Paths, i: int, score: Floats, exits: int, b: BestLayers) -> None:
     """Fills the rows of pairs after position i; those of its exits begin at ``exits``."""
     kind = paths.kind[i]
-    low = b.ranges.low[i]
-    size = b.ranges.high[i] - low + 1
-    limit = b.ranges.high[i + 1] - b.ranges.low[i + 1] + 1
+    size = b.most[i] + 1
+    limit = b.most[i + 1] + 1
     arrivals = paths.arrivals
     fill(b.offset[i + 1], 0, paths.width[i + 1], -np.inf)
     for a in range(paths.arrivals_at[kind, 0], paths.arrivals_at[kind, paths.width[i + 1]]):
         source = arrivals.source[a]
         row = RowSlice(b.value, exits + (arrivals.exit[a] - paths.exits[kind]) * size, size)
-        first = low
+        first = 0
         gain = 0.0
         if source >= 0:
             if source >= paths.width[i] or b.offset[i, source] == -np.inf:
@@ -135,10 +123,10 @@ def arrive(paths: Paths, i: int, score: Floats, exits: int, b: BestLayers) -> No
             continue
         if b.offset[i + 1, p] == -np.inf:
             after[0] = begin_row(b, limit).begin
-            after[1] = b.ranges.low[i + 1]
+            after[1] = 0
             after[2] = limit
             b.offset[i + 1, p] = 0.0
-        raise_counts(RowSlice(b.value, after[0], limit), after[1], row, first, gain)
+        raise_row(RowSlice(b.value, after[0], limit), row, first, gain)
 
 
 @jit_helper
@@ -233,15 +221,14 @@ def best_ends(paths: Paths, n: int, b: BestLayers, reached: Floats) -> None:
     fill(reached, 0, into.size, -np.inf)
     for p in range(paths.width[n]):
         if b.offset[n, p] > -np.inf:
-            raise_counts(into, 0, best_row(b, n, p), b.place[n, p, 1], b.offset[n, p])
+            raise_row(into, best_row(b, n, p), b.place[n, p, 1], b.offset[n, p])
 
 
 @jit_helper
 def all_counts(paths: Paths, n: int, most: int, b: BestLayers) -> None:
     """Sets the counts that are looked at to all up to ``most``."""
     for i in range(n + 1):
-        b.ranges.low[i] = 0
-        b.ranges.high[i] = min(paths.columns[i] - 1, most)
+        b.most[i] = min(paths.columns[i] - 1, most)
 
 
 @jit_helper

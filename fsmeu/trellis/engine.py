@@ -22,7 +22,6 @@ from fsmeu.trellis.adjoint_kernels import adjoint_batch
 from fsmeu.trellis.batches import (
     Batch,
     BestHypotheses,
-    CountRanges,
     FoundMeans,
     FoundPaths,
     FoundScores,
@@ -329,7 +328,7 @@ class SplitTrellis:
         factors: Floats,
         n: int,
         ends: Ints | None = None,
-        counts: CountRanges | None = None,
+        counts: Ints | None = None,
     ) -> FoundPaths:
         """The best score of a path by its count at the end, and labels of best paths.
 
@@ -338,19 +337,18 @@ class SplitTrellis:
             factors: what their lanes are multiplied by, (batch, lanes).
             n: the length.
             ends: the counts that the labels, (batch, n), end with; without it there are none.
-            counts: the counts that are looked at after each position; without it all are.
+            counts: the greatest that is looked at after each position; without it all are.
         """
-        ranges = self.workspace.all_counts(n) if counts is None else counts
+        most = self.workspace.all_counts(n) if counts is None else counts
         found = FoundPaths(
             factors,
-            np.full((len(factors), int(ranges.high[n]) + 1), -np.inf),
+            np.full((len(factors), int(most[n]) + 1), -np.inf),
             np.zeros(len(factors), np.int64) if ends is None else ends,
             np.zeros((0 if ends is None else len(factors), n), np.int64),
         )
-        buffers = self.workspace.path_buffers(n, ranges)
+        buffers = self.workspace.path_buffers(n, most)
         run = kernel(best_batch, len(factors) * self.best_work(n))
         run(self.z_tables, n, scores, buffers, found)
-        found.by_count[:, : ranges.low[n]] = -np.inf  # of paths that were not all looked at
         return found
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:
@@ -392,11 +390,6 @@ class SplitTrellis:
         """Bounds on joint counts, signs aside, (joint counts, n + 1)."""
         sizes = np.diff(self.z.first_feature).tolist()
         return self.amounts.greatest(self.counts, self.tapes.terms, sizes)
-
-    @cached_property
-    def roundings(self) -> Ints:
-        """About how many roundings are behind each number by the length, (n + 1,)."""
-        return 4 * np.arange(self.n + 1) + 8
 
     def caps(self, n: int) -> Floats:
         """Bounds on the joint count of a hypothesis by length up to n and own count, (n + 1, k).

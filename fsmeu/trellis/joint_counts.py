@@ -69,8 +69,8 @@ def nothing_without_items(trellis: SplitTrellis, n: int) -> tuple[bool, bool]:
     z_is_nothing = y_is_nothing = True
     lines = np.zeros((2, 3))
     for sign in (1.0, -1.0):
-        ranges = workspace.all_counts(n, 0)
-        found = trellis.best(scores, np.array([[sign, 0.0]]), n, counts=ranges)
+        none = workspace.all_counts(n, 0)
+        found = trellis.best(scores, np.array([[sign, 0.0]]), n, counts=none)
         z_is_nothing &= bool(found.by_count[0, 0] <= _NOTHING)
         with workspace.borrowed("prices", n, workspace.price_buffers) as buffers:
             fill = kernel(set_priced_steps, trellis.best_work(n))

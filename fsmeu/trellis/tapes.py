@@ -383,16 +383,6 @@ class Amounts(NamedTuple):
         signs[1, self.joint[self.row[self.amount > 0]]] = True
         return signs
 
-    @property
-    def rows_have_one_sign(self) -> bool:
-        """Whether no score row has amounts below 0 and others above."""
-        sizes = np.diff(self.row_begins, axis=1).ravel()
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        below, above = np.zeros((2, len(sizes)), bool)
-        below[owner[self.row_amount < 0]] = True
-        above[owner[self.row_amount > 0]] = True
-        return not (below & above).any()
-
 
 def amounts_of(
     form: Split,

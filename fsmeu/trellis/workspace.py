@@ -17,7 +17,6 @@ from fsmeu.trellis.batches import (
     AdjointBuffers,
     BackwardRows,
     BestLayers,
-    CountRanges,
     DecisionBuffers,
     ForwardLayers,
     MeanBuffers,
@@ -96,32 +95,28 @@ class Workspace:
             escaped=np.zeros(1),
         )
 
-    def all_counts(self, n: int, most: int | None = None, least: int = 0) -> CountRanges:
-        """All counts of n positions, or those on the way to between ``least`` and ``most``."""
+    def all_counts(self, n: int, most: int | None = None) -> Ints:
+        """The greatest count after each of n positions, up to ``most``, (n + 1,)."""
         columns = self.z_tables.columns[: n + 1].astype(np.int64)
-        high = columns - 1 if most is None else np.minimum(columns - 1, most)
-        of_step = int(self.z_tables.arrivals.counted.max(initial=0))
-        needed = least - of_step * np.arange(n, -1, -1)
-        return CountRanges(low=np.clip(needed, 0, high), high=high)
+        counts: Ints = columns - 1 if most is None else np.minimum(columns - 1, most)
+        return counts
 
-    def best_layers(self, n: int, ranges: CountRanges) -> BestLayers:
+    def best_layers(self, n: int, most: Ints) -> BestLayers:
         """Arrays for the best scores of n positions, for the counts that are looked at."""
-        sizes = ranges.high - ranges.low + 1
-        widest = np.maximum(sizes, np.append(sizes[:1], sizes[:-1]))  # rows of exits are the last's
-        cells = int((np.diff(self.z_tables.rows)[: n + 1] * widest).sum())
+        cells = int((np.diff(self.z_tables.rows)[: n + 1] * (most + 1)).sum())
         guard_size("decode", cells // limits.KEPT_CELLS_PER_STATE)
         shape = (n + 1, int(self.z_tables.width[n]))
         return BestLayers(
             value=np.empty(cells),
             place=np.empty((*shape, 3), np.int64),
             offset=np.empty(shape),
-            ranges=ranges,
+            most=most,
             top=np.zeros(1, np.int64),
         )
 
-    def path_buffers(self, n: int, ranges: CountRanges) -> PathBuffers:
+    def path_buffers(self, n: int, most: Ints) -> PathBuffers:
         """Arrays for best paths of n positions, for the counts that are looked at."""
-        return PathBuffers(np.empty((n, len(self.amounts.joint))), self.best_layers(n, ranges))
+        return PathBuffers(np.empty((n, len(self.amounts.joint))), self.best_layers(n, most))
 
     def price_buffers(self, n: int) -> PriceBuffers:
         """Arrays for best paths at prices."""
