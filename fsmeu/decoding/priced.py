@@ -104,7 +104,7 @@ class PricedSentence:
         cells = int(self.trellis.z_tables.rows[n + 1]) * (total + 1)
         if cells > limits.MOST_SCORES:
             return Best(False)
-        counts = self.trellis.workspace.all_counts(n, total, total)
+        counts = self.trellis.workspace.all_counts(n, total)
         found = self.trellis.best(self.scores, weights[None], n, np.array([total]), counts)
         score = float(found.by_count[0, total])
         return Best(True, score, list(found.labels) if score > -np.inf else None)

@@ -220,10 +220,17 @@ def expectations_of(
     return out
 
 
-def values_and_reaches(queries: Sequence[Query], options: ExpectOptions = _DEFAULT) -> Floats:
-    """The expected values of queries, and how far they may be off, (2, queries)."""
-    values, lower, upper, _ = expectations_of(queries, options)
-    return np.stack([values, np.maximum(upper - values, values - lower)])
+def values_and_reaches(queries: Sequence[Query]) -> Floats:
+    """Expected values of queries of one structure, and how far they may be off, (2, queries)."""
+    first = queries[0]
+    if not (first.n and _go_together(first)):
+        found = [expectation_of(query) for query in queries]
+        pairs = [(x.value, max(x.upper - x.value, x.value - x.lower)) for x in found]
+        values: Floats = np.array(pairs).T
+        return values
+    estimate = _estimate(queries, None)
+    check_finite(first.where, estimate.values)
+    return np.stack([estimate.values, estimate.reach(first.loss.value_range(first.n).width)])
 
 
 def _share(
@@ -249,25 +256,31 @@ def _expectations(queries: Sequence[Query], max_states: int | None = None) -> li
 
 
 def _swept(queries: Sequence[Query], max_states: int | None) -> list[Expectation]:
-    """The expectations of one query, or of several of one structure, by sweeps over positions.
+    """The expectations of one query, or of several of one structure, by sweeps over positions."""
+    estimate = _estimate(queries, max_states)
+    return estimated_expectations(queries, estimate, partial(_levels, max_states))
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _estimate(queries: Sequence[Query], max_states: int | None) -> Estimate:
+    """The expected values of one query, or of several of one structure, by sweeps.
 
     Where digits cancel, all counts become parts of states (a walk without weights), so that nothing
     cancels but values of two signs; if that is cheap.
     """
     first = queries[0]
-    levels = partial(_levels, max_states)
     estimate = _sums(queries, max_states)
-    results = estimated_expectations(queries, estimate, levels)
     cancels = estimate.cancels(first.loss.value_range(first.n).width)
     for row in np.flatnonzero(cancels).tolist():
         with suppress(errors.FsmeuError):
             cheap = max(1, limits.CHEAP_STATES // max(1, first.n))
             again = walked(queries[row], min(cheap, max_states or cheap), weights=False)
             if again.sizes[0] < estimate.sizes[row]:
-                [results[row]] = estimated_expectations([queries[row]], again, levels)
-    means = np.array([x.value / x.kept for x in results if x.kept])
-    first.loss.check_range(first.n, means)
-    return results
+                for column, found in zip(estimate, again, strict=True):
+                    column[row] = found[0]
+    possible = estimate.masses != 0
+    first.loss.check_range(first.n, estimate.values[possible] / estimate.masses[possible])
+    return estimate
 
 
 def _go_together(query: Query) -> bool:
