@@ -273,7 +273,7 @@ def looked_again(
     queries = [problems[row].query(by_row[row].indices) for row in rows]
     found: list[list[float] | None]
     try:
-        found = values_and_reaches(queries).T.tolist()
+        found = values_and_reaches(queries).T.tolist() if queries else []
     except SizeLimitError:  # then one by one: the answers without a value have none
         found = [_value_and_reach(problems[row], by_row[row]) for row in rows]
     again = dict(zip(rows, found, strict=True))
