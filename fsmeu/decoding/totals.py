@@ -52,6 +52,7 @@ WHY = (
 )
 _CLOSE = 2e-10  # the part of its scale by which others may be bounded above the best value
 _SAME = 1e-12  # the part of a sum by which one that is found again may differ
+_FEW_KEPT = 32  # times the scores that are kept, at least, are those that steps may have
 _MOST_RULES = 5  # that are tried
 _MOST_CLIMBED = 12  # totals that are tried before others are bounded
 
@@ -367,7 +368,7 @@ def _searched(
     best = TotalsDecision([], goal.lower)
     tried = 0
     for _ in range(_MOST_RULES):
-        if _scores(problem) * len(rule.nodes) > limits.MOST_SCORES:
+        if _scores(problem) * len(rule.nodes) > _FEW_KEPT * limits.MOST_SCORES:
             return None if math.isinf(caps.max()) else best
         aim = LaneAim(ratio, rule, _scored(problem, rule.nodes, run), Known(caps, served))
         search = Search(aim, goal)
