@@ -1,10 +1,9 @@
 """Expected values of long sequences of two labels, where the value looks at counts alone.
 
-Sums of ratios of counts come from generating functions (``trellis/independent.py``, and under
-chains ``chains.py``). Other values, of independent labels: with z given, tp counts
-independent events, where z is a one, and ref - tp all others. Both have windows that lack a mass
-far below rounding, which enters the bounds: the sum over all tables has a few million terms for a
-million labels.
+Sums of quotients of counts come from generating functions (``trellis/given_labels.py``, and under
+chains ``chains.py``). Other values, of independent labels: with z given, tp counts independent
+events, where z is a one, and ref - tp all others. Both have windows that lack a mass far below
+rounding: the sum over all tables has a few million terms for a million labels.
 """
 
 from __future__ import annotations
