@@ -58,7 +58,7 @@ ROWS = [
     # methods whose proof does not hold
     ("decode(F1, CHAIN, method='ratios')", RefusalError, "labels must be independent"),
     ("decode(valued('hyp - tp * tp'), P, method='ranking')", RefusalError, "with n=4"),
-    ("decode(valued(RISING), [0.4] * 400, method='ranking')", RefusalError, "with n=400"),
+    ("decode(valued(RISING), [0.4] * 200, method='ranking')", RefusalError, "with n=200"),
     ("decode_corpus(load('g_mean'), [CHAIN])", InputError, "linear"),
     # options
     ("decode(F1, P, method='rankin')", InputError, "'ranking'"),
