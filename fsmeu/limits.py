@@ -68,7 +68,6 @@ SMALL_CORE = 64  # values, of what may be merged given z and beside it, below wh
 WORTH_MERGING = 2.0  # the factor by which layers must get smaller to be walked
 LONGEST_WINDOWED = 50_000  # length up to which windows are sought: each is worked out before
 MOST_WINDOW_GAINS = 10_000  # amounts of windows that differ, each worked out by itself in Python
-MOST_COEFFICIENT_BLOCKS = 4096  # blocks of k in which coefficients may have to be looked at
 
 # -- label models ----------------------------------------------------------------------------------
 MOST_ARCS = 20_000_000  # arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, 32 bytes each
@@ -101,7 +100,6 @@ LONGEST_RANKED = 2000  # labels up to which distributions of counts of all k are
 FEW_NUMBERS = 2048  # numbers of ones that are valued rather than bounded
 COARSE_BLOCKS = 1024  # blocks of numbers of ones that are bounded at once
 WINDOW_CELLS = 1 << 20  # cells of a table of inverse denominators that is made at once: 8 MB
-PROMISED = 1e-12  # an error that is this part of the value is small enough
 MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
 MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 # Lanes are faster than counts where a sweep by counts takes so many sums; and where the squared

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import ExpectOptions, expectations_of, values_and_reaches
-from fsmeu.expectation.query import BinaryLabels, Query, allowed_layers, binary_labels
+from fsmeu.expectation.query import Query, allowed_layers
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.constraint import Constraint, restricted
 from fsmeu.losses.algebra.confusion import Confusion
@@ -33,6 +33,7 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.protocol import Loss, allowed_by_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Model
+from fsmeu.models.chains import binary_marginals
 from fsmeu.models.paths import most_probable
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.estimate import PROMISED, scale_of
@@ -96,14 +97,9 @@ class Problem:
         return trellis_of(self.loss, self.model, allowed)
 
     @cached_property
-    def binary(self) -> BinaryLabels | None:
-        """The labels by the probability of the second, if two that are independent, else None."""
-        return binary_labels(self.loss, self.model)
-
-    @property
     def probabilities(self) -> Floats | None:
         """P(y_i = second label) when labels are independent and there are two, else None."""
-        return None if self.binary is None else self.binary.p
+        return binary_marginals(self.model)
 
     def cached(self, what: Hashable, derive: Callable[[], T]) -> T:
         """A property of the loss at this length, derived once and cached on a loss of a file."""
@@ -349,17 +345,3 @@ def is_near(problem: Problem, answer: Answer) -> bool:
     """Whether nothing that is worth a search can be better than an answer, which has a value."""
     assert answer.value is not None
     return bool(answer.gap <= NEAR * scale_of(answer.value, problem.width))
-
-
-HIDDEN = OPEN
-
-
-def certify(problem: Problem, answer: Answer, gap: float, doubt: str = OPEN) -> Answer:
-    """The answer with its gap, as methods gave it before: to be taken away."""
-    return replace(answer, gap=float(gap), doubt=doubt)
-
-
-def optimality_gap(values: Floats, errors: Floats, best: Any) -> Any:
-    """Bounds, (...), on how far others are above the best of (..., values): to be taken away."""
-    at = (*np.indices(np.shape(best)), best)
-    return values.max(axis=-1) - values[at]

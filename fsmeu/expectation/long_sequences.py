@@ -17,7 +17,7 @@ from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import SizeLimitError
 from fsmeu.expectation.chains import chain_expectation
-from fsmeu.expectation.query import BinaryLabels, Query, binary_labels
+from fsmeu.expectation.query import Query
 from fsmeu.expectation.result import (
     Expectation,
     Levels,
@@ -27,7 +27,7 @@ from fsmeu.expectation.result import (
 )
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.algebra.value import value_at_length
-from fsmeu.models.chains import is_binary_chain
+from fsmeu.models.chains import binary_marginals, is_binary_chain
 from fsmeu.trellis.estimate import one_estimate
 from fsmeu.trellis.given_labels import expected_values
 from fsmeu.trellis.item_quotients import UnfitError
@@ -41,7 +41,7 @@ def is_long(query: Query) -> bool:
         return False
     if query.z is None or query.loss.confusion is None:
         return False
-    return is_chain or binary_labels(query.loss, query.model) is not None
+    return is_chain or binary_marginals(query.model) is not None
 
 
 def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
@@ -52,48 +52,47 @@ def long_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expecta
     loss = query.loss
     form = loss.confusion
     assert form is not None
-    labels = binary_labels(loss, query.model)
-    if labels is not None:
-        return _of_labels(query, form, labels)
+    p = binary_marginals(query.model)
+    if p is not None:
+        return _of_labels(query, form, p)
     return chain_expectation(query, levels)
 
 
-def _of_labels(query: Query, form: Confusion, labels: BinaryLabels) -> Expectation | None:
+def _of_labels(query: Query, form: Confusion, p: Floats) -> Expectation | None:
     """The expectation of independent labels; None where the range that windows need is open."""
     z = query.z
     assert z is not None
-    found = _by_quotients(form, z, labels)
+    found = _by_quotients(form, z, p)
     if found is None:
         if not query.loss.value_range(query.n).finite:
             return None
-        found = _windowed(form, z, labels)
-    listed = partial(_table_levels, form, z, labels.p)
+        found = _windowed(form, z, p)
+    listed = partial(_table_levels, form, z, p)
     return ranged_expectation(query.loss, query.n, query.where, found, listed)
 
 
-def _by_quotients(form: Confusion, z: Ints, labels: BinaryLabels) -> LossyValue | None:
+def _by_quotients(form: Confusion, z: Ints, p: Floats) -> LossyValue | None:
     """The value as a sum of quotients of counts; None if it is none, or digits cancel."""
     value = value_at_length(form, len(z))
     if value is None:
         return None
     try:
-        found = expected_values(value, z[None], labels.p[None])
+        found = expected_values(value, z[None], p[None])
     except UnfitError:
         return None
     known = float(found.values[0]), float(found.sizes[0])
-    return None if one_estimate(*known).cancels()[0] else LossyValue(*known, escaped=labels.off)
+    return None if one_estimate(*known).cancels()[0] else LossyValue(*known)
 
 
-def _windowed(form: Confusion, z: Ints, labels: BinaryLabels) -> LossyValue:
+def _windowed(form: Confusion, z: Ints, p: Floats) -> LossyValue:
     """The value by windows of counts."""
-    p = labels.p
     windows = count_window(p[z == 1]), count_window(p[z != 1])
     value = size = mass = 0.0
     for values, masses in _tables(form, z, *windows):
         value += float((values * masses).sum())
         size += float((np.abs(values) * masses).sum())
         mass += float(masses.sum())
-    return LossyValue(value, size, mass, sum(window.lost for window in windows), labels.off)
+    return LossyValue(value, size, mass, sum(window.lost for window in windows))
 
 
 def _tables(

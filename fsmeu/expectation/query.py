@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
-
-import numpy as np
+from typing import Any, NoReturn
 
 from fsmeu import limits
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Ints
 from fsmeu.errors import Argument, FsmeuError, InputError, shorten, wording
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint, is_within, restricted
@@ -18,7 +16,6 @@ from fsmeu.fst.layers import Layered, any_layers, pair_layers, reordered, string
 from fsmeu.losses.machine.view import LossAutomaton
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, check_hypothesis
 from fsmeu.models import HypothesisLike, Model, ModelLike, as_model
-from fsmeu.models.chains import binary_loss, binary_marginals
 from fsmeu.models.derived import extended
 from fsmeu.parallel import TASKS_PER_JOB
 
@@ -149,28 +146,6 @@ def model_at(value: ModelLike, where: str) -> Model:
         return as_model(value)
     except FsmeuError as error:
         raise error.within(where) from None
-
-
-class BinaryLabels(NamedTuple):
-    """Independent labels, of which there are two, by the probability of the second."""
-
-    p: Floats  # P(y_i = second label), (n,)
-    off: float  # expected values that see no more of the model are off by this at most
-
-
-def binary_labels(loss: Loss, model: Model) -> BinaryLabels | None:
-    """Two independent labels by the probability of the second; None where that may not suffice.
-
-    Where P(first label) is not 1 - P(second) up to rounding, a value of a declared range is off by
-    no more than its width times the difference; others may be off by anything.
-    """
-    p = binary_marginals(model)
-    if p is None:
-        return None
-    if (lost := binary_loss(model)) <= model.n * np.finfo(np.float64).eps:
-        return BinaryLabels(p, 0.0)
-    declared = loss.value_range(model.n)
-    return BinaryLabels(p, lost * declared.width) if declared.finite else None
 
 
 def allowed_layers(model: Model, constraint: Constraint | None) -> Layered:

@@ -79,7 +79,6 @@ class ArcWeights(NamedTuple):
     arcs: Floats  # of all arcs, position by position
     start: Floats
     final: Floats
-    roundings: int = 0  # as those of ``Layered``, the most of all acceptors
     is_stochastic: bool = False  # whether weights that leave a state are known to add up to 1
 
     def rows(self, rows: slice | Ints) -> ArcWeights:

@@ -122,8 +122,6 @@ class Model(Text, ABC):
         """Whether no two paths of positive weight read the same labels."""
         return self.layered().unambiguous
 
-    roundings = 0
-
     def arc_weights(self) -> ArcWeights:
         """The weights of the arcs of ``layered()``; a class may compute them without the layers."""
         return arc_weights(self.layered())
@@ -364,13 +362,3 @@ def forget(models: Iterable[Model]) -> None:
     for model in models:
         model.__dict__.pop("_prepared", None)
         model.__dict__.pop("_layered", None)
-
-
-def marginals_many(models: Sequence[Model]) -> Floats:
-    """P(y_i = l) under models of one length and number of labels, (models, n, L)."""
-    prepare_many(models)
-    marginals = [model.marginals() for model in models]
-    if len(shapes := {rows.shape for rows in marginals}) != 1:
-        must = "there must be models, all of one length and number of labels"
-        raise InputError("marginals_many", must, given=f"shapes {shorten(sorted(shapes))}")
-    return np.stack(marginals)

@@ -193,17 +193,6 @@ def binary_marginals(model: object) -> Floats | None:
     return None
 
 
-def binary_loss(model: Model) -> float:
-    """The sum over positions of |P(first label) - (1 - P(second))|; 0 for other models.
-
-    Expected values that see the second column alone are off by this times their range at most.
-    """
-    if not isinstance(model, Independent) or len(model.labels) != 2:
-        return 0.0
-    first, second = model.probabilities.T
-    return float(np.abs(first - (1.0 - second)).sum()) * (1.0 + 1e-9)
-
-
 def is_binary_chain(model: Model) -> bool:
     """Whether a model is a chain of two labels and order m >= 1, longer than m."""
     return isinstance(model, Chain) and len(model.labels) == 2 and 0 < model.order < model.n

@@ -16,7 +16,7 @@ from tests.support.values import count_weights
 from tests.trellis import long_values
 from tests.trellis.long_values import CHAINS, CHANCES, RATIOS
 
-WAYS = {"long": limits.LONG, "windows": {"LONG_SEQUENCE": 2, "PROMISED": 0.0}}
+WAYS = {"long": limits.LONG, "independent": {"LONG_SEQUENCE": 2}}
 
 
 @pytest.mark.thirds

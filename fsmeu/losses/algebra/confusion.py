@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.cache import Cache, Derives
+from fsmeu.cache import Derives
 from fsmeu.losses.language.syntax import names_read
 from fsmeu.losses.semantics.domains import MOST_WHOLE, not_told_apart
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, number
@@ -25,7 +25,6 @@ from fsmeu.twofold import two_sum, twofold_product
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
 _ROWS = 64  # numbers of true positives whose tables are valued together
-_MOST_CANCELLED = 4.0  # terms of a register up to so many times it: bounds on roundings hold that
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +39,6 @@ class Confusion(Derives):
         """The size of the greatest amount of each register that adds whole ones; 0 for others."""
         tables = self.amounts.items()
         return {k: float(np.abs(x).max() * (x == np.rint(x)).all()) for k, x in tables}
-
-    @cached_property
-    def of_lengths(self) -> Cache:
-        """What is derived for all numbers of ones of a length: few, as it may be 64 MB."""
-        return Cache(2)
 
 
 @dataclass(frozen=True)
@@ -75,23 +69,6 @@ def confusion(bound: BoundLoss) -> Confusion | None:
         table = np.broadcast_to(number(amount, scope), (2, 2)).astype(np.float64)
         amounts[register.name] = table
     return Confusion(bound, amounts)
-
-
-def keeps_digits(form: Confusion, n: int, k: float) -> bool:
-    """Whether no register, as a multiple of n and one of k, loses digits where z has k ones.
-
-    Whole numbers are exact. Others would be rounded where they are large, and then be subtracted.
-    """
-    starts = form.bound.at(n).starts
-    for register in form.bound.spec.registers:
-        (tn, fn), (fp, tp) = form.amounts[register.name]
-        start = starts[register.name]
-        if all(float(amount).is_integer() for amount in (tn, fn, fp, tp, start)):
-            continue
-        size = abs(start) + abs(tn) * n + abs(fp - tn) * k
-        if size > _MOST_CANCELLED * abs(start + tn * (n - k) + fp * k):
-            return False
-    return True
 
 
 def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Floats:
