@@ -223,7 +223,8 @@ def expectations_of(
 def values_and_reaches(queries: Sequence[Query]) -> Floats:
     """Expected values of queries of one structure, and how far they may be off, (2, queries)."""
     first = queries[0]
-    if not (first.n and _go_together(first)):
+    alone = len(queries) == 1 and not (is_long(first) or is_document(first))
+    if not first.n or not (alone or _go_together(first)):
         found = [expectation_of(query) for query in queries]
         pairs = [(x.value, max(x.upper - x.value, x.value - x.lower)) for x in found]
         values: Floats = np.array(pairs).T

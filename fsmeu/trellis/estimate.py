@@ -26,7 +26,10 @@ def scale_of(value: Any, width: Any = math.inf) -> Any:
 
     Where no finite range is declared, values are taken to be of the order of 1.
     """
-    return np.maximum(np.abs(value), NEXT_TO_ZERO * np.where(np.isfinite(width), width, 1.0))
+    if isinstance(width, float):
+        least = NEXT_TO_ZERO * (width if math.isfinite(width) else 1.0)
+        return max(abs(value), least) if isinstance(value, float) else np.maximum(abs(value), least)
+    return np.maximum(np.abs(value), NEXT_TO_ZERO * width)
 
 
 class Estimate(NamedTuple):
