@@ -128,6 +128,7 @@ EXPLICIT_PER_CANDIDATE = 4  # pairs of positions of a hypothesis that is compose
 ARCS_PER_CANDIDATE = 1 << 8  # arcs of an explicit machine that is searched
 SUMS_PER_SECOND = 3e9  # of compiled loops, where the time of a decision is limited
 CHEAP_STATES = 2_000_000  # states that may be visited to value a decision once more, another way
+SHORT_PAIRS = 300_000  # pairs of sequences whose values are held against the declared range
 FEW_SEQUENCES = 4096  # sequences of which "auto" compares all: slower than a search, but proven
 COUNTED_AT_ONCE = 128  # positions up to which one table holds all counts; then windows are faster
 RANKED_CELLS = 4_000_000  # values of candidates that are computed at once: 32 MB

@@ -12,12 +12,16 @@ single sequences (Schwartz 1980). Best paths find the greatest of all hypotheses
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fsmeu import limits
 from fsmeu.arrays import Floats
 from fsmeu.fst.layers import ArcWeights
+from fsmeu.losses.machine.machine import build_machine, machine_view
+from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.trellis.best_kernels import most_by_count
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.price_kernels import best_at_prices, set_priced_steps
@@ -49,15 +53,30 @@ def range_keeps_sign(trellis: SplitTrellis) -> bool:
 
     Where the range begins at h, or ends there, T has the sign of g, or the other; where g is 0, a
     tape that counts nothing must need items. The value is looked at for few labels.
+
+    Raises:
+        RangeError: the value of a pair of short sequences is outside of the declared range.
     """
+    bound = trellis.tapes.form.bound
+    bound.at(1).derived.get("range of short pairs", partial(_checked_range, bound))
     n = min(trellis.n, _FEW)
     z, y = trellis.counts_met(n)
     offset, slope = trellis.value_tables(n).swapaxes(0, 1)
-    low, high = trellis.tapes.form.bound.at(n).range
+    low, high = bound.at(n).range
     told = ((slope > 0) & (offset <= low)) | ((slope < 0) & (offset >= high))
     told[0] |= trellis.needs_item("z", trellis.n)
     told[:, 0] |= trellis.needs_item("y", trellis.n)
     return bool(told[z[:, None] & y].all())
+
+
+def _checked_range(bound: BoundLoss) -> int:
+    """The length up to which the values of all pairs of sequences lie in the declared range."""
+    pairs = len(bound.alphabet) ** 2
+    n = 1
+    while pairs**n <= limits.SHORT_PAIRS:
+        build_machine(bound.spec.name, bound.alphabet, machine_view(bound.at(n), merge=False))
+        n += 1
+    return n - 1
 
 
 def nothing_without_items(trellis: SplitTrellis, n: int) -> tuple[bool, bool]:
