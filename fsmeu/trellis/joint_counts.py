@@ -58,7 +58,8 @@ def range_keeps_sign(trellis: SplitTrellis) -> bool:
         RangeError: the value of a pair of short sequences is outside of the declared range.
     """
     bound = trellis.tapes.form.bound
-    bound.at(1).derived.get("range of short pairs", partial(_checked_range, bound))
+    if not trellis.tapes.stop_at_cap:  # beyond the cap, values are those of no pair
+        bound.at(1).derived.get("range of short pairs", partial(_checked_range, bound))
     n = min(trellis.n, _FEW)
     z, y = trellis.counts_met(n)
     offset, slope = trellis.value_tables(n).swapaxes(0, 1)

@@ -202,6 +202,7 @@ class Tapes:
 
     def __init__(self, form: Split, n: int, ages: Iterable[str] = ()) -> None:
         self.form = form
+        self.stop_at_cap = bool(tuple(ages))  # whether there are ages that do
         self.terms = joint_terms(form)
         self.z = Tape(form.z, n, [term.z for term in self.terms], ages)
         self.y = Tape(form.y, n, [term.y for term in self.terms], ages)
