@@ -135,6 +135,7 @@ class RatioByTotal:
     offset: Floats  # (k,)
     begin: int  # the first k that this holds for: 1 where T is 0 for k = 0, which stands apart
     reach: CountRange  # where S lies unless T is 0
+    adds_nothing: bool  # whether offsets are 0 whatever the probabilities are
 
     @cached_property
     def centre(self) -> Floats:
@@ -194,6 +195,7 @@ def ratio_by_total(problem: TotalsProblem) -> RatioByTotal | None:
         offset=problem.sign * (ratio.offset + extra * reach.none),
         begin=begin,
         reach=reach,
+        adds_nothing=not (ratio.offset.any() or extra.any()),
     )
 
 
@@ -319,7 +321,9 @@ def ratio_gradient(
     ratio = ratio_by_total(problem)
     group = problem.groups[0]
     k = int(group.hypothesis_counts(zs).sum())
-    if ratio is None or k < ratio.begin or ratio.offset.any() or not isinstance(group, LaneGroup):
+    if ratio is None or not isinstance(group, LaneGroup):
+        return None
+    if k < ratio.begin or not ratio.adds_nothing:
         return None
     rule = rule_of_totals(ratio, k)
     ends = np.zeros((1, 2, len(rule.nodes)))
