@@ -155,7 +155,8 @@ def decide_rows(problem: Problem, p: Floats, rows: Sequence[int]) -> Iterator[tu
     again = expected_values(ranked_rows.value, best.indices, p).values
     declared = problem.loss.value_range(problem.n)
     reach = PROMISED * scale_of(again, declared.width)
-    low, high = again - reach, again + reach
+    low = again - reach
+    high = again + reach
     if problem.sign > 0:
         high = np.maximum(again, np.minimum(high, declared.high))
     else:

@@ -44,7 +44,8 @@ def expected_values(value: Value, z: Ints, p: Floats) -> SizedValues:
     An UnfitError where rules do not serve the value.
     """
     chosen = (z == 1).astype(np.float64)
-    hits, mean = np.einsum("rn,rn->r", chosen, p), p.sum(axis=1)
+    hits = np.einsum("rn,rn->r", chosen, p)
+    mean = p.sum(axis=1)
     reach = reach_of(mean - np.einsum("rn,rn->r", p, p))
     ks, place = np.unique(chosen.sum(axis=1), return_inverse=True)
     ends = degenerate_probabilities(p)
@@ -79,7 +80,8 @@ def _terms_of_rows(
     if rule is not None:
         centre = np.ones(len(p))
     else:
-        least, greatest = float((low / centre).min()), float((high / centre).max())
+        least = float((low / centre).min())
+        greatest = float((high / centre).max())
         rule = rule_for(least, max(greatest, least), 1.0, piece.power, LEFT_OUT)
     q, others = piece.items(p)
     x = rule.nodes / centre[:, None]
@@ -99,7 +101,8 @@ def _terms_of_rows(
 
 def item_sums(q: Floats, x: Floats) -> tuple[Floats, Floats]:
     """The products of f and the sums of s over rows of items, (rows, nodes) each, t = exp(-x)."""
-    less, t = -np.expm1(-x), np.exp(-x)
+    less = -np.expm1(-x)
+    t = np.exp(-x)
     masses, shares = np.empty((2, *x.shape))
     u = float((less.max(axis=1) * q.max(axis=1, initial=0.0)).max())
     if u <= SMALL:  # log(1 - u) = - u - u^2 / 2 - ...

@@ -180,7 +180,8 @@ def pieces_at(value: Value, ks: Floats) -> Iterator[Piece]:
 
 def rule_of_all(piece: Piece) -> Rule:
     """A rule for all D of a piece, whatever the labels are."""
-    low, high = float(piece.least.min()), float(piece.greatest.max())
+    low = float(piece.least.min())
+    high = float(piece.greatest.max())
     wide = 2.0 ** floor(log2(low)), 2.0 ** max(ceil(log2(high)), 1)
     return whole_rule(piece, 0) or _wide_rule(*wide, piece.power)
 

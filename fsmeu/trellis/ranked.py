@@ -144,7 +144,8 @@ class Row:
         Items have the probabilities q = P(1), or P(0) if ``flip``.
         """
         q = 1.0 - self.p if flip else self.p
-        less, t = -np.expm1(-x), exp(-x)
+        less = -np.expm1(-x)
+        t = exp(-x)
         u = less * float(q.max())
         if u <= SMALL:  # log(1 - u) = - u - u^2 / 2 - ...
             taken = self._power_sums(flip, powers_seen(u), where)

@@ -46,7 +46,8 @@ class RankedCounts:
         if n > limits.LONGEST_RANKED:
             sides = count_window(self.p[:k]), count_window(self.p[k:])
         else:
-            first, last = self._first[k, : k + 1], self._last[n - k, : n - k + 1]
+            first = self._first[k, : k + 1]
+            last = self._last[n - k, : n - k + 1]
             sides = Window(0, first[None]), Window(0, last[None])
         return sides[0].without_ends(self.cut), sides[1].without_ends(self.cut)
 
@@ -70,13 +71,15 @@ def _prefix_counts(p: Floats) -> Floats:
 
 def search_along(score: Callable[[int], float], n: int) -> int:
     """The number from 0 to n of the greatest score on a grid, then on finer ones next to it."""
-    low, high = 0, n
+    low = 0
+    high = n
     while True:
         grid = np.unique(np.rint(np.linspace(low, high, _GRID + 1)).astype(int)).tolist()
         place = int(np.argmax([score(k) for k in grid]))
         if len(grid) == high - low + 1:
             return int(grid[place])
-        low, high = grid[max(place - 1, 0)], grid[min(place + 1, len(grid) - 1)]
+        low = grid[max(place - 1, 0)]
+        high = grid[min(place + 1, len(grid) - 1)]
 
 
 def hits_by_ref(p: Floats, window: Window) -> Iterator[Floats]:

@@ -231,7 +231,8 @@ class Value:
         runs.append((range(self.n, self.n + 1), self.all))
         joined = [runs[0]]
         for ks, quotients in runs[1:]:
-            begin, last = joined[-1][0].start, joined[-1][1]
+            begin = joined[-1][0].start
+            last = joined[-1][1]
             if quotients == last and ks:
                 joined[-1] = (range(begin, ks.stop), last)
             elif ks:
