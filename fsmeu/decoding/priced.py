@@ -27,6 +27,7 @@ from fsmeu.trellis.price_kernels import PriceBuffers, best_at_prices, set_priced
 _SAME = 1e-13  # the part of a value by which lines must differ to be told apart
 _AT_ONCE = 2  # prices
 _UNKNOWN = 1e-3  # the part of the best score in which paths are looked for where none is known
+_BESIDE = 32  # greater totals whose sums are found beside those of one
 _ASIDE = 0.01  # the part of a price by which two that are tried together differ
 
 
@@ -55,7 +56,7 @@ class PricedSentence:
 
         If it is told what sums are worth, bounds are close at the best total as well.
         """
-        self._weigh(weights, near)
+        self._weigh(weights, near, worth is None)
         if worth is not None:
             self._climb(weights, worth)
         price, value, count = self._lines.T
@@ -67,7 +68,6 @@ class PricedSentence:
 
     def _climb(self, weights: Floats, worth: Worth) -> None:
         """Adds lines at prices that are what an item costs, until the best total stays."""
-        before = -1
         for _ in range(limits.MOST_PRICES):
             price, value, count = self._lines.T
             totals = count.astype(int)
@@ -75,15 +75,16 @@ class PricedSentence:
             values[totals < worth.begin] = -np.inf
             best = int(values.argmax())
             k = max(int(totals[best]), worth.begin)
-            if k == before:
+            cost = worth.price(k, float(value[best] + price[best] * count[best]))
+            aside = _ASIDE * abs(cost)
+            if np.abs(price - cost).min() <= aside:
                 return
-            before = k
-            price = worth.price(k, float(value[best] + price[best] * count[best]))
-            aside = _ASIDE * abs(price)
-            self._price(weights, price - aside, price + aside)
+            self._price(weights, cost - aside, cost + aside)
 
     def best(self, weights: Floats, total: int, needed: Floats) -> Best:
         """The best path with a total, if its sum is above what is needed."""
+        if self._cells(total) <= limits.FEW_SCORES:
+            return self._tabled(weights, total)
         self._weigh(weights, [total])
         price = _lowest(self._lines, total)[0]
         paths = NearBest(self.trellis.z_tables, self._filled(weights).score, float(price))
@@ -99,17 +100,24 @@ class PricedSentence:
         return Best(True, float(sums[total]), labels, sums)
 
     def _tabled(self, weights: Floats, total: int) -> Best:
-        """The best path with a total by a table of counts, if it is small: many paths are alike."""
-        n = self.group.n
-        cells = int(self.trellis.z_tables.rows[n + 1]) * (total + 1)
-        if cells > limits.MOST_SCORES:
+        """The best path with a total by a table of counts, if it is small, and sums of others."""
+        if self._cells(total) > limits.MOST_SCORES:
             return Best(False)
-        counts = self.trellis.workspace.all_counts(n, total)
+        n = self.group.n
+        counts = self.trellis.workspace.all_counts(n, total + _BESIDE)
         found = self.trellis.best(self.scores, weights[None], n, np.array([total]), counts)
-        score = float(found.by_count[0, total])
-        return Best(True, score, list(found.labels) if score > -np.inf else None)
+        sums = np.full(len(self.ks), np.inf)
+        table = found.by_count[0]
+        sums[: len(table)] = table
+        score = float(table[total])
+        labels = list(found.labels) if score > -np.inf else None
+        return Best(True, score, labels, sums)
 
-    def _weigh(self, weights: Floats, near: Sequence[int]) -> None:
+    def _cells(self, total: int) -> int:
+        """How many sums a table of counts up to a total has, about."""
+        return int(self.trellis.z_tables.rows[self.group.n + 1]) * (total + _BESIDE)
+
+    def _weigh(self, weights: Floats, near: Sequence[int], is_close: bool = True) -> None:
         """Finds lines of a weighting that bound some totals closely, if they are not known."""
         before = self._lines
         self._lines = self._known.get(weights.tobytes(), np.zeros((0, 3)))
@@ -117,10 +125,12 @@ class PricedSentence:
             if not len(before):
                 self._price(weights, 0.0)
                 likely = float(self._lines[0, 1]) / max(1.0, 2.0 * near[0])
-                self._price(weights, likely, 3.0 * likely, 9.0 * likely)
+                self._price(weights, likely, 3.0 * likely)
             else:
-                self._price(weights, *(float(_lowest(before, k)[0]) for k in near))
-        for k in near:
+                lines = np.concatenate(list(self._known.values()))
+                nearest = [np.abs(lines[:, 2] - k).argmin() for k in near]
+                self._price(weights, *lines[nearest, 0].tolist())
+        for k in near if is_close else ():
             self._tighten(weights, k)
         self._known[weights.tobytes()] = self._lines
 

@@ -123,8 +123,19 @@ class Search:
             self._try(k, None)
             k = self.aim.likeliest(k)
         if self.values[self.best] == -math.inf:
-            self._settle(k if k in self.values else self.best)
+            self.settle(k if k in self.values else self.best)
         return self.best
+
+    def rise(self) -> None:
+        """Settles the best total, and those that seem better by what this tells."""
+        k = self.best
+        while k not in self.settled and k not in self.stuck:
+            if k not in self.values:
+                self._try(k, self.best)
+            self.settle(k)
+            if self.values[k] < self.level:
+                return
+            k = self.aim.likeliest(k)
 
     def close(self) -> None:
         """Bounds all other totals, and tries those that may be better."""
@@ -136,7 +147,7 @@ class Search:
                 return
             k = self._next(self.open)
             if k in self.values:
-                self._settle(k)
+                self.settle(k)
             else:
                 self._try(k, self.best)
 
@@ -195,7 +206,8 @@ class Search:
             if len(some) and math.isfinite(first + last):
                 caps[some] = np.fmin(caps[some], self.aim.bounds(some, [int(first), int(last)]))
 
-    def _settle(self, k: int) -> None:
+    def settle(self, k: int) -> None:
+        """Asks for the best value of a total that was tried."""
         known = self.values[k]
         value = self.aim.settle(k, max(self.level, known))
         if value is None:
@@ -296,7 +308,8 @@ class LaneAim:
             return None
         if found.sums is not None:
             tried = self.tried[k]
-            self.tried[k] = tried._replace(bounds=np.minimum(tried.bounds, found.sums))
+            is_reached = tried.is_reached | (found.sums < tried.bounds)
+            self.tried[k] = Sums(np.minimum(tried.bounds, found.sums), is_reached)
         if found.labels is None:
             return -math.inf
         self.labels[k] = found.labels
@@ -376,6 +389,7 @@ def _searched(
         if rule.is_one_sided and not serves(rule, ratio, k):
             rule, served = rule_about(ratio, k)
             continue
+        search.rise()
         search.close()
         tried += len(search.values)
         found = None
