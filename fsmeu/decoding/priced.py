@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fsmeu import limits
-from fsmeu.arrays import Floats
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.scored import Best, Sums, Worth, negligible
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.lanes import CountRange, LaneGroup
@@ -27,7 +27,8 @@ from fsmeu.trellis.price_kernels import PriceBuffers, best_at_prices, set_priced
 _SAME = 1e-13  # the part of a value by which lines must differ to be told apart
 _AT_ONCE = 2  # prices
 _UNKNOWN = 1e-3  # the part of the best score in which paths are looked for where none is known
-_BESIDE = 32  # greater totals whose sums are found beside those of one
+_BESIDE = 12  # totals on either side of one whose sums are found with it,
+_PART_BESIDE = 64  # and one more for so many labels
 _ASIDE = 0.01  # the part of a price by which two that are tried together differ
 
 
@@ -83,8 +84,10 @@ class PricedSentence:
 
     def best(self, weights: Floats, total: int, needed: Floats) -> Best:
         """The best path with a total, if its sum is above what is needed."""
-        if self._cells(total) <= limits.FEW_SCORES:
-            return self._tabled(weights, total)
+        counts = self._counts(total)
+        cells = self.trellis.workspace.cells_of_best(self.group.n, counts)
+        if cells <= limits.FEW_SCORES:
+            return self._tabled(weights, total, counts)
         self._weigh(weights, [total])
         price = _lowest(self._lines, total)[0]
         paths = NearBest(self.trellis.z_tables, self._filled(weights).score, float(price))
@@ -94,28 +97,27 @@ class PricedSentence:
             needed = np.where(self.ks == total, hull - _UNKNOWN * np.abs(hull), np.inf)
         found = paths.path(total, needed)
         if not found.is_known or (is_open and found.labels is None):
-            return self._tabled(weights, total)
+            few = cells <= limits.MOST_SCORES
+            return self._tabled(weights, total, counts) if few else Best(False)
         sums = np.maximum(found.by_count, paths.best - found.gap) + price * self.ks
         labels = None if found.labels is None else [found.labels]
         return Best(True, float(sums[total]), labels, sums)
 
-    def _tabled(self, weights: Floats, total: int) -> Best:
-        """The best path with a total by a table of counts, if it is small, and sums of others."""
-        if self._cells(total) > limits.MOST_SCORES:
-            return Best(False)
+    def _counts(self, total: int) -> Ints:
+        """The counts after each position on the way to a total, or to one beside it, (2, n + 1)."""
         n = self.group.n
-        counts = self.trellis.workspace.all_counts(n, total + _BESIDE)
-        found = self.trellis.best(self.scores, weights[None], n, np.array([total]), counts)
-        sums = np.full(len(self.ks), np.inf)
-        table = found.by_count[0]
-        sums[: len(table)] = table
-        score = float(table[total])
-        labels = list(found.labels) if score > -np.inf else None
-        return Best(True, score, labels, sums)
+        beside = _BESIDE + n // _PART_BESIDE
+        return self.trellis.workspace.all_counts(n, total + beside, total - beside)
 
-    def _cells(self, total: int) -> int:
-        """How many sums a table of counts up to a total has, about."""
-        return int(self.trellis.z_tables.rows[self.group.n + 1]) * (total + _BESIDE)
+    def _tabled(self, weights: Floats, total: int, counts: Ints) -> Best:
+        """The best path with a total by a table of counts, and best sums of those beside it."""
+        n = self.group.n
+        found = self.trellis.best(self.scores, weights[None], n, np.array([total]), counts)
+        some = slice(counts[0, n], counts[1, n] + 1)
+        sums = np.full(len(self.ks), np.inf)
+        sums[some] = found.by_count[0, some]
+        score = float(sums[total])
+        return Best(True, score, list(found.labels) if score > -np.inf else None, sums)
 
     def _weigh(self, weights: Floats, near: Sequence[int], is_close: bool = True) -> None:
         """Finds lines of a weighting that bound some totals closely, if they are not known."""

@@ -86,7 +86,8 @@ class BestLayers(NamedTuple):
     value: Floats  # rows of scores, one after the other
     place: Ints  # where the row of a pair begins, its first count and length, (n + 1, pairs, 3)
     offset: Floats  # what is added to that row, (n + 1, pairs)
-    most: Ints  # the greatest count that is looked at after each position, (n + 1,)
+    least: Ints  # the least count that is looked at after each position, (n + 1,)
+    most: Ints  # the greatest, (n + 1,)
     top: Ints  # where the next row begins, (1,)
 
 

@@ -7,7 +7,7 @@
 The best score of a path to pair p of layer i is a row by count: ``b.offset[i, p]`` plus numbers of
 ``b.value``. Where one arrival alone leads to a pair, it has the row that this comes from, as that
 of an earlier layer; what is counted on the way moves the count that the row begins with. Counts
-above ``b.most`` are not looked at.
+below ``b.least`` and above ``b.most`` are not looked at.
 
 Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
 """
@@ -37,14 +37,14 @@ def raise_row(into: RowSlice, row: RowSlice, first: int, offset: float) -> None:
     """The maximum of a row and of another plus an offset, in place; what has no place is left out.
 
     Args:
-        into: the row that is raised, from count 0 on.
+        into: the row that is raised.
         row: the other row.
-        first: the count that it begins with.
+        first: the count that it begins with, less that of the row that is raised.
         offset: what is added to it.
     """
     goal = unsigned(into.begin + first)
     at = unsigned(row.begin)
-    for c in range(min(row.size, into.size - first)):
+    for c in range(max(0, -first), min(row.size, into.size - first)):
         k = unsigned(c)
         into.values[goal + k] = max(into.values[goal + k], row.values[at + k] + offset)
 
@@ -71,8 +71,9 @@ def enter_exits(paths: Paths, i: int, score: Floats, b: BestLayers) -> None:
     Of several pairs that have one row, that with the greatest offset is taken.
     """
     kind = paths.kind[i]
+    least = b.least[i]
     for h in range(paths.exits[kind], paths.exits[kind + 1]):
-        into = begin_row(b, b.most[i] + 1)
+        into = begin_row(b, b.most[i] - least + 1)
         last = -1
         most = -np.inf
         for e in range(paths.entries_at[h], paths.entries_at[h + 1]):
@@ -84,26 +85,27 @@ def enter_exits(paths: Paths, i: int, score: Floats, b: BestLayers) -> None:
             offset = b.offset[i, p] + score_of_set(paths.shown, paths.entries.shown[e], score)
             same = last >= 0 and b.place[i, p, 0] == b.place[i, last, 0]
             if last >= 0 and not (same and b.place[i, p, 1] == b.place[i, last, 1]):
-                raise_row(into, best_row(b, i, last), b.place[i, last, 1], most)
+                raise_row(into, best_row(b, i, last), b.place[i, last, 1] - least, most)
                 most = -np.inf
             last = p
             most = max(most, offset)
         if last >= 0:
-            raise_row(into, best_row(b, i, last), b.place[i, last, 1], most)
+            raise_row(into, best_row(b, i, last), b.place[i, last, 1] - least, most)
 
 
 @jit_helper
 def arrive(paths: Paths, i: int, score: Floats, exits: int, b: BestLayers) -> None:
     """Fills the rows of pairs after position i; those of its exits begin at ``exits``."""
     kind = paths.kind[i]
-    size = b.most[i] + 1
-    limit = b.most[i + 1] + 1
+    size = b.most[i] - b.least[i] + 1
+    least = b.least[i + 1]
+    limit = b.most[i + 1] - least + 1
     arrivals = paths.arrivals
     fill(b.offset[i + 1], 0, paths.width[i + 1], -np.inf)
     for a in range(paths.arrivals_at[kind, 0], paths.arrivals_at[kind, paths.width[i + 1]]):
         source = arrivals.source[a]
         row = RowSlice(b.value, exits + (arrivals.exit[a] - paths.exits[kind]) * size, size)
-        first = 0
+        first = b.least[i]
         gain = 0.0
         if source >= 0:
             if source >= paths.width[i] or b.offset[i, source] == -np.inf:
@@ -123,10 +125,10 @@ def arrive(paths: Paths, i: int, score: Floats, exits: int, b: BestLayers) -> No
             continue
         if b.offset[i + 1, p] == -np.inf:
             after[0] = begin_row(b, limit).begin
-            after[1] = 0
+            after[1] = least
             after[2] = limit
             b.offset[i + 1, p] = 0.0
-        raise_row(RowSlice(b.value, after[0], limit), row, first, gain)
+        raise_row(RowSlice(b.value, after[0], limit), row, first - least, gain)
 
 
 @jit_helper
@@ -228,6 +230,7 @@ def best_ends(paths: Paths, n: int, b: BestLayers, reached: Floats) -> None:
 def all_counts(paths: Paths, n: int, most: int, b: BestLayers) -> None:
     """Sets the counts that are looked at to all up to ``most``."""
     for i in range(n + 1):
+        b.least[i] = 0
         b.most[i] = min(paths.columns[i] - 1, most)
 
 

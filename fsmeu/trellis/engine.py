@@ -337,16 +337,17 @@ class SplitTrellis:
             factors: what their lanes are multiplied by, (batch, lanes).
             n: the length.
             ends: the counts that the labels, (batch, n), end with; without it there are none.
-            counts: the greatest that is looked at after each position; without it all are.
+            counts: the least and the greatest that are looked at after each position, (2, n + 1);
+                without it all are.
         """
-        most = self.workspace.all_counts(n) if counts is None else counts
+        counts = self.workspace.all_counts(n) if counts is None else counts
         found = FoundPaths(
             factors,
-            np.full((len(factors), int(most[n]) + 1), -np.inf),
+            np.full((len(factors), int(counts[1, n]) + 1), -np.inf),
             np.zeros(len(factors), np.int64) if ends is None else ends,
             np.zeros((0 if ends is None else len(factors), n), np.int64),
         )
-        buffers = self.workspace.path_buffers(n, most)
+        buffers = self.workspace.path_buffers(n, counts)
         run = kernel(best_batch, len(factors) * self.best_work(n))
         run(self.z_tables, n, scores, buffers, found)
         return found

@@ -95,28 +95,39 @@ class Workspace:
             escaped=np.zeros(1),
         )
 
-    def all_counts(self, n: int, most: int | None = None) -> Ints:
-        """The greatest count after each of n positions, up to ``most``, (n + 1,)."""
-        columns = self.z_tables.columns[: n + 1].astype(np.int64)
-        counts: Ints = columns - 1 if most is None else np.minimum(columns - 1, most)
-        return counts
+    def all_counts(self, n: int, most: int | None = None, least: int = 0) -> Ints:
+        """The least and greatest counts after each of n positions, (2, n + 1).
 
-    def best_layers(self, n: int, most: Ints) -> BestLayers:
+        All counts, or those on the way to between ``least`` and ``most``.
+        """
+        columns = self.z_tables.columns[: n + 1].astype(np.int64)
+        high = columns - 1 if most is None else np.minimum(columns - 1, most)
+        of_step = int(self.z_tables.arrivals.counted.max(initial=0))
+        return np.array([np.clip(least - of_step * np.arange(n, -1, -1), 0, high), high])
+
+    def cells_of_best(self, n: int, counts: Ints) -> int:
+        """How many best scores of n positions there are, for the counts that are looked at."""
+        sizes = counts[1] - counts[0] + 1
+        widest = np.maximum(sizes, np.append(sizes[:1], sizes[:-1]))  # rows of exits are the last's
+        return int((np.diff(self.z_tables.rows)[: n + 1] * widest).sum())
+
+    def best_layers(self, n: int, counts: Ints) -> BestLayers:
         """Arrays for the best scores of n positions, for the counts that are looked at."""
-        cells = int((np.diff(self.z_tables.rows)[: n + 1] * (most + 1)).sum())
+        cells = self.cells_of_best(n, counts)
         guard_size("decode", cells // limits.KEPT_CELLS_PER_STATE)
         shape = (n + 1, int(self.z_tables.width[n]))
         return BestLayers(
             value=np.empty(cells),
             place=np.empty((*shape, 3), np.int64),
             offset=np.empty(shape),
-            most=most,
+            least=counts[0],
+            most=counts[1],
             top=np.zeros(1, np.int64),
         )
 
-    def path_buffers(self, n: int, most: Ints) -> PathBuffers:
+    def path_buffers(self, n: int, counts: Ints) -> PathBuffers:
         """Arrays for best paths of n positions, for the counts that are looked at."""
-        return PathBuffers(np.empty((n, len(self.amounts.joint))), self.best_layers(n, most))
+        return PathBuffers(np.empty((n, len(self.amounts.joint))), self.best_layers(n, counts))
 
     def price_buffers(self, n: int) -> PriceBuffers:
         """Arrays for best paths at prices."""
