@@ -140,7 +140,6 @@ SEARCH_STARTS = 4  # most probable sequences that a search climbs from, beside o
 CLIMB_STEPS = 100  # changes of one label in a climb, so that tiny gains come to an end
 CACHED_STEPS = 1 << 24  # cells of steps cached between two passes over single changes: 128 MB
 DECISIONS_AT_ONCE = 64  # decisions after which progress is told
-FEW_SCORES = 1 << 26  # sums of a table that is faster than what needs none
 MOST_SCORES = 1 << 27  # scores of lanes that are kept: 1 GB
 SCORES_AT_ONCE = 1 << 20  # scores of steps computed at once: 8 MB for each lane
 TRIED_IN_VAIN = 3  # numbers that are tried and not excluded themselves, as bounds are too wide

@@ -84,10 +84,8 @@ class PricedSentence:
 
     def best(self, weights: Floats, total: int, needed: Floats) -> Best:
         """The best path with a total, if its sum is above what is needed."""
-        counts = self._counts(total)
-        cells = self.trellis.workspace.cells_of_best(self.group.n, counts)
-        if cells <= limits.FEW_SCORES:
-            return self._tabled(weights, total, counts)
+        if self.has_table(total):
+            return self._tabled(weights, total)
         self._weigh(weights, [total])
         price = _lowest(self._lines, total)[0]
         paths = NearBest(self.trellis.z_tables, self._filled(weights).score, float(price))
@@ -97,8 +95,7 @@ class PricedSentence:
             needed = np.where(self.ks == total, hull - _UNKNOWN * np.abs(hull), np.inf)
         found = paths.path(total, needed)
         if not found.is_known or (is_open and found.labels is None):
-            few = cells <= limits.MOST_SCORES
-            return self._tabled(weights, total, counts) if few else Best(False)
+            return Best(False)
         sums = np.maximum(found.by_count, paths.best - found.gap) + price * self.ks
         labels = None if found.labels is None else [found.labels]
         return Best(True, float(sums[total]), labels, sums)
@@ -109,9 +106,15 @@ class PricedSentence:
         beside = _BESIDE + n // _PART_BESIDE
         return self.trellis.workspace.all_counts(n, total + beside, total - beside)
 
-    def _tabled(self, weights: Floats, total: int, counts: Ints) -> Best:
+    def has_table(self, total: int) -> bool:
+        """Whether a table of the counts on the way to a total is small."""
+        cells = self.trellis.workspace.cells_of_best(self.group.n, self._counts(total))
+        return cells <= limits.MOST_SCORES
+
+    def _tabled(self, weights: Floats, total: int) -> Best:
         """The best path with a total by a table of counts, and best sums of those beside it."""
         n = self.group.n
+        counts = self._counts(total)
         found = self.trellis.best(self.scores, weights[None], n, np.array([total]), counts)
         some = slice(counts[0, n], counts[1, n] + 1)
         sums = np.full(len(self.ks), np.inf)
@@ -134,7 +137,6 @@ class PricedSentence:
                 self._price(weights, *lines[nearest, 0].tolist())
         for k in near if is_close else ():
             self._tighten(weights, k)
-        self._known[weights.tobytes()] = self._lines
 
     def _filled(self, weights: Floats) -> PriceBuffers:
         """Arrays with the scores of steps at a weighting."""
@@ -155,6 +157,7 @@ class PricedSentence:
             lines[:, 0] = [*prices[begin : begin + _AT_ONCE], prices[begin]][:_AT_ONCE]
             run(tables, self.group.n, buffers, lines)
             self._lines = np.append(self._lines, lines, axis=0)
+        self._known[weights.tobytes()] = self._lines
 
     def _tighten(self, weights: Floats, k: int) -> None:
         """Adds lines until the bound at a count is that of the concave hull."""

@@ -389,7 +389,8 @@ def _searched(
         if rule.is_one_sided and not serves(rule, ratio, k):
             rule, served = rule_about(ratio, k)
             continue
-        search.rise()
+        if isinstance(aim.scored, PricedSentence) and aim.scored.has_table(search.best):
+            search.rise()
         search.close()
         tried += len(search.values)
         found = None
