@@ -78,7 +78,7 @@ class PricedSentence:
             k = max(int(totals[best]), worth.begin)
             cost = worth.price(k, float(value[best] + price[best] * count[best]))
             aside = _ASIDE * abs(cost)
-            if np.abs(price - cost).min() <= aside:
+            if np.abs(price - cost).min() <= 2 * aside:
                 return
             self._price(weights, cost - aside, cost + aside)
 
