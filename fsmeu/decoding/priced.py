@@ -133,8 +133,8 @@ class PricedSentence:
                 self._price(weights, likely, 3.0 * likely)
             else:
                 lines = np.concatenate(list(self._known.values()))
-                nearest = [np.abs(lines[:, 2] - k).argmin() for k in near]
-                self._price(weights, *lines[nearest, 0].tolist())
+                price, _, count = lines[lines[:, 2].argsort(kind="stable")].T
+                self._price(weights, *np.interp(near, count, price).tolist())
         for k in near if is_close else ():
             self._tighten(weights, k)
 
