@@ -73,7 +73,7 @@ def plot_paths(axes: Axes) -> None:
     """Draws position 4 of the hypothesis's tape of chunk F1: pairs, exits, pairs."""
     loss = fsmeu.load("chunk_fscore", labels=["O", "B-X", "I-X"])
     model = fsmeu.models.from_potentials(np.zeros((6, 3)), np.zeros((3, 3)), labels=loss.labels)
-    paths = split_trellis_of(loss, model).z_tables
+    paths = split_trellis_of(loss, model).paths
     i = 3
     kind = int(paths.kind[i])
     before, after = (int(paths.width[j]) for j in (i, i + 1))

@@ -46,7 +46,7 @@ class PricedSentence:
         self.buffers = group.trellis.workspace.price_buffers(group.n)
         self.ks = np.arange(group.most_counted[0] + 1)
         # Counts that paths may have: multiples of what divides all that steps count.
-        divisor = int(np.gcd.reduce(group.trellis.z_tables.arrivals.counted))
+        divisor = int(np.gcd.reduce(group.trellis.paths.arrivals.counted))
         self.may_be = self.ks % divisor == 0 if divisor else self.ks == 0
         self._weights = np.zeros(0)  # of which steps have scores
         self._lines = np.zeros((0, 3))  # prices, values and counts of best paths at a weighting
@@ -88,7 +88,7 @@ class PricedSentence:
             return self._tabled(weights, total)
         self._weigh(weights, [total])
         price = _lowest(self._lines, total)[0]
-        paths = NearBest(self.trellis.z_tables, self._filled(weights).score, float(price))
+        paths = NearBest(self.trellis.paths, self._filled(weights).score, float(price))
         is_open = not np.isfinite(needed[total])
         if is_open:  # no path with the total is known
             hull = paths.best + price * self.ks
@@ -142,13 +142,13 @@ class PricedSentence:
         """Arrays with the scores of steps at a weighting."""
         if self._weights.tobytes() != weights.tobytes():
             fill = kernel(set_priced_steps, self.scores.value.size)
-            fill(self.trellis.z_tables, self.group.n, self.scores, weights, self.buffers)
+            fill(self.trellis.paths, self.group.n, self.scores, weights, self.buffers)
             self._weights = weights
         return self.buffers
 
     def _price(self, weights: Floats, *prices: float) -> None:
         """Adds the lines of some prices."""
-        tables = self.trellis.z_tables
+        tables = self.trellis.paths
         work = self.group.n * (len(tables.entries.source) + len(tables.arrivals.source))
         buffers = self._filled(weights)
         run = kernel(best_at_prices, work)

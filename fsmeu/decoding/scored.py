@@ -257,19 +257,19 @@ class ScoredLabels(RankedSteps):
         least = negligible(nodes, reach, reach.low)
         found, _ = group.trellis.with_lanes(nodes).scores(group.weights, ends, least=least)
         self.steps = found
-        tables = group.trellis.z_tables
+        tables = group.trellis.paths
         self.step = tables.step[tables.kind[: group.n], 0]  # (n, labels, 3)
 
     @staticmethod
     def serves(group: LaneGroup) -> bool:
         """Whether the sentence is of this kind."""
-        tables = group.trellis.z_tables
+        tables = group.trellis.paths
         is_one = int(tables.width[group.n]) == 1 and len(np.unique(tables.step[..., 2])) <= 3
         return is_one and int(tables.step[..., 2].max(initial=0)) <= 1
 
     def _by_label(self, weights: Floats) -> Floats:
         """The scores of all labels, (labels, n), -inf where one is not allowed."""
-        tables = self.trellis.z_tables
+        tables = self.trellis.paths
         dense = np.zeros((self.n, int(self.trellis.z.first_feature[-1]) + 1))
         position, row = self.steps.cell.T
         dense[position, row] = np.einsum("ij,j->i", self.steps.value, weights)

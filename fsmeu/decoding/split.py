@@ -109,7 +109,7 @@ def _ends_allowed(trellis: SplitTrellis, problem: Problem) -> int:
 
 def _is_quick(trellis: SplitTrellis, problem: Problem) -> bool:
     """Whether all ends can be tried."""
-    return _ends_allowed(trellis, problem) >= int(trellis.z_tables.columns[problem.n])
+    return _ends_allowed(trellis, problem) >= int(trellis.paths.columns[problem.n])
 
 
 def _decided(trellis: SplitTrellis, problems: Sequence[Problem]) -> BestHypotheses:

@@ -359,7 +359,7 @@ def swept_trellis(loss: Loss, model: Model, max_states: int | None = None) -> Sp
         return None
     n = model.n
     by_state = (1 + trellis.counts) * int(trellis.y_tables.width[n])
-    rows = max(int(trellis.z_tables.columns[n]), by_state)
+    rows = max(int(trellis.paths.columns[n]), by_state)
     cells = int(trellis.y_tables.columns[n]) * rows
     if cells // limits.CELLS_PER_STATE > most_states(max_states) or not is_valued(trellis, n):
         return None

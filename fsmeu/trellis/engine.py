@@ -64,7 +64,7 @@ class SplitTrellis:
     y: Composed
     z: Composed
     y_tables: YTables  # the tape of y with the model
-    z_tables: Paths  # the tape of z with what is allowed
+    paths: Paths  # the tape of z with what is allowed
     amounts: Amounts  # what terms add
     common: Floats  # what every position adds to each joint count beside that, (counts,)
     weight_at: Ints  # where the weights of each position begin among those of a model, (n + 1,)
@@ -87,11 +87,9 @@ class SplitTrellis:
         Raises:
             SizeLimitError: there would be too many.
         """
-        tables = int(self.y_tables.columns[n]) * int(self.z_tables.columns[n])
+        tables = int(self.y_tables.columns[n]) * int(self.paths.columns[n])
         pairs = (
-            5 * int(self.y_tables.width[n])
-            + 4 * int(self.z_tables.width[n])
-            + len(self.amounts.joint)
+            5 * int(self.y_tables.width[n]) + 4 * int(self.paths.width[n]) + len(self.amounts.joint)
         )
         cells = int(self.workspace.mass_cells[n]) + int(self.workspace.best_cells[n]) + n * pairs
         guard_size(
@@ -109,7 +107,7 @@ class SplitTrellis:
         self.guard("decode", n)  # tables by count may be too large to be made
         work = 1 + self.work(n, 2 * max(1, self.counts))
         if self._values(n, sign).prunes:
-            work += _BOUND_SUMS * int(self.z_tables.columns[n]) * int(self.y_tables.columns[n])
+            work += _BOUND_SUMS * int(self.paths.columns[n]) * int(self.y_tables.columns[n])
         return int(min(max(1.0, sums / work), MOST_ENDS))
 
     def decide(self, models: ArcWeights, sign: float, most: int = MOST_ENDS) -> BestHypotheses:
@@ -126,13 +124,13 @@ class SplitTrellis:
         values = self._values(n, sign)
         if models.is_stochastic:  # what follows a pair has the mass 1
             values = values._replace(prune_below=_PRUNE_BELOW)
-        size = int(self.z_tables.columns[n])
+        size = int(self.paths.columns[n])
         count = len(models.arcs)
         ends = np.zeros((count, 2, size))
         best = np.zeros(count, np.int64)
         tries = 2 if values.prunes else size
         work = tries * self.work(n, 2 * max(1, self.counts)) + self.best_work(n)
-        tables = DecisionTables(self.y_tables, self._uncounted, self.z_tables, self.amounts, values)
+        tables = DecisionTables(self.y_tables, self._uncounted, self.paths, self.amounts, values)
         run = kernel(decide_batch, count * work)
         with self.workspace.borrowed("decision", n, self.workspace.decision_buffers) as buffers:
             run(tables, batch, most, ends, best, buffers)
@@ -159,7 +157,7 @@ class SplitTrellis:
             np.zeros(count),
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
-        tables = JointTables(self.y_tables, self.z_tables, amounts)
+        tables = JointTables(self.y_tables, self.paths, amounts)
         run = kernel(mean_batch, count * self.work(n, 1 + self.counts))
         with self.workspace.borrowed("mean", n, self.workspace.mean_buffers) as buffers:
             run(tables, batch, buffers, found)
@@ -181,7 +179,7 @@ class SplitTrellis:
     def workspace(self) -> Workspace:
         """Arrays that kernels work in."""
         free = self._memo.setdefault("free arrays", {})
-        return Workspace(self.y_tables, self.z_tables, self.amounts, self.counts, free)
+        return Workspace(self.y_tables, self.paths, self.amounts, self.counts, free)
 
     def expectations(self, models: ArcWeights, zs: Sequence[Ints]) -> Estimate:
         """The expected value of each hypothesis under its model."""
@@ -246,7 +244,7 @@ class SplitTrellis:
         slopes = np.zeros(batch.weights.shape)
         expected = np.zeros(len(batch.weights))
         work = len(slopes) * self.work(n, 3 * (1 + self.counts))
-        tables = JointTables(self.y_tables, self.z_tables, self.amounts)
+        tables = JointTables(self.y_tables, self.paths, self.amounts)
         run = kernel(adjoint_batch, work)
         run(tables, batch, ends, buffers, slopes, expected)
         return expected, [np.split(row, self.weight_at[1:n]) for row in slopes]
@@ -256,8 +254,8 @@ class SplitTrellis:
         labels = np.array(zs, np.int64)
         state = np.zeros(len(labels), np.int64)
         ended = np.zeros(len(labels), np.int64)
-        for i, kind in enumerate(self.z_tables.kind[: labels.shape[1]].tolist()):
-            step = self.z_tables.step[kind, state, labels[:, i]]
+        for i, kind in enumerate(self.paths.kind[: labels.shape[1]].tolist()):
+            step = self.paths.step[kind, state, labels[:, i]]
             state = step[:, 0]
             ended += step[:, 2]
         return ended
@@ -267,8 +265,8 @@ class SplitTrellis:
         if not self.z.at_cap.any():
             return False
         state = 0
-        for kind, label in zip(self.z_tables.kind.tolist(), z.tolist(), strict=False):
-            state = int(self.z_tables.step[kind, state, label, 0])
+        for kind, label in zip(self.paths.kind.tolist(), z.tolist(), strict=False):
+            state = int(self.paths.step[kind, state, label, 0])
             if self.z.at_cap[state]:
                 return True
         return False
@@ -314,7 +312,7 @@ class SplitTrellis:
             np.zeros(count),
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
-        tables = JointTables(self.y_tables, self.z_tables, amounts)
+        tables = JointTables(self.y_tables, self.paths, amounts)
         run = kernel(score_batch, count * self.work(n, 2 * self.counts))
         with self.workspace.borrowed("scores", n, self.workspace.score_buffers) as buffers:
             run(tables, batch, ends, buffers, found)
@@ -349,7 +347,7 @@ class SplitTrellis:
         )
         buffers = self.workspace.path_buffers(n, counts)
         run = kernel(best_batch, len(factors) * self.best_work(n))
-        run(self.z_tables, n, scores, buffers, found)
+        run(self.paths, n, scores, buffers, found)
         return found
 
     def counts_met(self, n: int) -> tuple[Bools, Bools]:
@@ -358,7 +356,7 @@ class SplitTrellis:
         if key not in self._memo:
             with np.errstate(over="ignore"):  # there may be very many sequences
                 sequences = self.lane_sums(model_of(self, n, np.ones(int(self.weight_at[n]))))
-            hypotheses = self._most_by_count(n)[n, : int(self.z_tables.columns[n])]
+            hypotheses = self._most_by_count(n)[n, : int(self.paths.columns[n])]
             self._memo[key] = np.isfinite(hypotheses), sequences.masses[0] > 0.0
         met: tuple[Bools, Bools] = self._memo[key]
         return met
@@ -384,7 +382,7 @@ class SplitTrellis:
 
     def best_work(self, n: int) -> int:
         """Sums and maxima of a best path, about: a row for each pair of each layer."""
-        return int(self.z_tables.width[: n + 1] @ self.z_tables.columns[: n + 1])
+        return int(self.paths.width[: n + 1] @ self.paths.columns[: n + 1])
 
     @cached_property
     def greatest(self) -> Floats:
@@ -407,7 +405,7 @@ class SplitTrellis:
         known: Floats | None = self._memo.get("most by count")
         if known is None or len(known) <= n:
             longest = n if known is None else min(self.n, 2 * n)
-            known = most_joint(self, longest, int(self.z_tables.columns[longest]) - 1)
+            known = most_joint(self, longest, int(self.paths.columns[longest]) - 1)
             self._memo["most by count"] = known
         return known
 

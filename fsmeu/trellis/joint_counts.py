@@ -44,7 +44,7 @@ def most_joint(trellis: SplitTrellis, n: int, most: int) -> Floats:
     joint = np.zeros((n + 1, most + 1))
     run = kernel(most_by_count, trellis.best_work(n))
     buffers = trellis.workspace.path_buffers(n, trellis.workspace.all_counts(n, most))
-    run(trellis.z_tables, n, score, buffers, joint)
+    run(trellis.paths, n, score, buffers, joint)
     return joint
 
 
@@ -94,8 +94,8 @@ def nothing_without_items(trellis: SplitTrellis, n: int) -> tuple[bool, bool]:
         z_is_nothing &= bool(found.by_count[0, 0] <= _NOTHING)
         with workspace.borrowed("prices", n, workspace.price_buffers) as buffers:
             fill = kernel(set_priced_steps, trellis.best_work(n))
-            fill(trellis.z_tables, n, scores, np.array([0.0, sign]), buffers)
-            kernel(best_at_prices, trellis.best_work(n))(trellis.z_tables, n, buffers, lines)
+            fill(trellis.paths, n, scores, np.array([0.0, sign]), buffers)
+            kernel(best_at_prices, trellis.best_work(n))(trellis.paths, n, buffers, lines)
         y_is_nothing &= bool(lines[0, 1] <= _NOTHING)
     return z_is_nothing, y_is_nothing
 

@@ -108,7 +108,7 @@ class LaneGroup:
     @property
     def most_counted(self) -> tuple[int, int]:
         """The greatest counts of a hypothesis and of a reference."""
-        tables = self.trellis.z_tables, self.trellis.y_tables
+        tables = self.trellis.paths, self.trellis.y_tables
         return int(tables[0].columns[self.n]) - 1, int(tables[1].columns[self.n]) - 1
 
     @property

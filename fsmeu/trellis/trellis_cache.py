@@ -188,6 +188,6 @@ def _structure(form: Split, layered: Layered, n: int, restriction: _Restriction)
     if cap is not None:
         z = quotient_of(z, scored[:-1])
     y_tables = tables_of_y(y, adds)
-    z_tables = paths_of(z, len(alphabet), scored[:-1])
+    paths = paths_of(z, len(alphabet), scored[:-1])
     sources = [layer.source for layer in layers]
-    return SplitTrellis(tapes, n, y, z, y_tables, z_tables, amounts, common, weight_at, sources)
+    return SplitTrellis(tapes, n, y, z, y_tables, paths, amounts, common, weight_at, sources)

@@ -37,7 +37,7 @@ class Workspace:
     """The arrays of a trellis; those that are free are lent again."""
 
     y_tables: YTables
-    z_tables: Paths
+    paths: Paths
     amounts: Amounts
     counts: int  # the number of joint counts
     free: dict[Hashable, list[Any]]
@@ -70,7 +70,7 @@ class Workspace:
     @cached_property
     def best_cells(self) -> Ints:
         """How many numbers rows of best scores have up to each layer, (n + 1,)."""
-        return np.cumsum(np.diff(self.z_tables.rows) * self.z_tables.columns)
+        return np.cumsum(np.diff(self.paths.rows) * self.paths.columns)
 
     def forward_layers(self, n: int, layers: int | None = None) -> ForwardLayers:
         """Arrays for the masses of lengths up to n; of the last layers only, where so many do."""
@@ -100,22 +100,22 @@ class Workspace:
 
         All counts, or those on the way to between ``least`` and ``most``.
         """
-        columns = self.z_tables.columns[: n + 1].astype(np.int64)
+        columns = self.paths.columns[: n + 1].astype(np.int64)
         high = columns - 1 if most is None else np.minimum(columns - 1, most)
-        of_step = int(self.z_tables.arrivals.counted.max(initial=0))
+        of_step = int(self.paths.arrivals.counted.max(initial=0))
         return np.array([np.clip(least - of_step * np.arange(n, -1, -1), 0, high), high])
 
     def cells_of_best(self, n: int, counts: Ints) -> int:
         """How many best scores of n positions there are, for the counts that are looked at."""
         sizes = counts[1] - counts[0] + 1
         widest = np.maximum(sizes, np.append(sizes[:1], sizes[:-1]))  # rows of exits are the last's
-        return int((np.diff(self.z_tables.rows)[: n + 1] * widest).sum())
+        return int((np.diff(self.paths.rows)[: n + 1] * widest).sum())
 
     def best_layers(self, n: int, counts: Ints) -> BestLayers:
         """Arrays for the best scores of n positions, for the counts that are looked at."""
         cells = self.cells_of_best(n, counts)
         guard_size("decode", cells // limits.KEPT_CELLS_PER_STATE)
-        shape = (n + 1, int(self.z_tables.width[n]))
+        shape = (n + 1, int(self.paths.width[n]))
         return BestLayers(
             value=np.empty(cells),
             place=np.empty((*shape, 3), np.int64),
@@ -131,7 +131,7 @@ class Workspace:
 
     def price_buffers(self, n: int) -> PriceBuffers:
         """Arrays for best paths at prices."""
-        tables = self.z_tables
+        tables = self.paths
         width = int(tables.width[n])
         exits = int(np.diff(tables.exits).max(initial=0))
         return PriceBuffers(
@@ -192,7 +192,7 @@ class Workspace:
     def decision_buffers(self, n: int) -> DecisionBuffers:
         """Arrays for decisions."""
         f = self.forward_layers(n)
-        most = int(self.z_tables.columns[n])
+        most = int(self.paths.columns[n])
         return DecisionBuffers(
             f=f,
             uncounted=totals_of(f),
