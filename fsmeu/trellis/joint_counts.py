@@ -19,6 +19,7 @@ import numpy as np
 
 from fsmeu import limits
 from fsmeu.arrays import Floats
+from fsmeu.errors import LossFileError
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.losses.machine.machine import build_machine, machine_view
 from fsmeu.losses.semantics.evaluator import BoundLoss
@@ -52,14 +53,14 @@ def range_keeps_sign(trellis: SplitTrellis) -> bool:
     """Whether T >= 0 follows from the declared range of the value, which is g T + h.
 
     Where the range begins at h, or ends there, T has the sign of g, or the other; where g is 0, a
-    tape that counts nothing must need items. The value is looked at for few labels.
-
-    Raises:
-        RangeError: the value of a pair of short sequences is outside of the declared range.
+    tape that counts nothing must need items. The value is looked at for few labels. A range that
+    the value of some pair of short sequences leaves tells nothing.
     """
     bound = trellis.tapes.form.bound
     if not trellis.tapes.stop_at_cap:  # beyond the cap, values are those of no pair
-        bound.at(1).derived.get("range of short pairs", partial(_checked_range, bound))
+        derive = partial(_range_holds, bound)
+        if not bound.at(1).derived.get("range holds for short pairs", derive):
+            return False
     n = min(trellis.n, _FEW)
     z, y = trellis.counts_met(n)
     offset, slope = trellis.value_tables(n).swapaxes(0, 1)
@@ -70,14 +71,17 @@ def range_keeps_sign(trellis: SplitTrellis) -> bool:
     return bool(told[z[:, None] & y].all())
 
 
-def _checked_range(bound: BoundLoss) -> int:
-    """The length up to which the values of all pairs of sequences lie in the declared range."""
+def _range_holds(bound: BoundLoss) -> bool:
+    """Whether the values of all pairs of short sequences lie in the declared range."""
     pairs = len(bound.alphabet) ** 2
     n = 1
-    while pairs**n <= limits.SHORT_PAIRS:
-        build_machine(bound.spec.name, bound.alphabet, machine_view(bound.at(n), merge=False))
-        n += 1
-    return n - 1
+    try:
+        while pairs**n <= limits.SHORT_PAIRS:
+            build_machine(bound.spec.name, bound.alphabet, machine_view(bound.at(n)))
+            n += 1
+    except LossFileError:
+        return False
+    return True
 
 
 def nothing_without_items(trellis: SplitTrellis, n: int) -> tuple[bool, bool]:
