@@ -174,9 +174,11 @@ class Workspace:
 
     def backward_rows(self, n: int) -> BackwardRows:
         """Arrays for backward values; by node, with rows of classes moved by what arcs count."""
-        classes = max(1, self.y_tables.rows.copies) * self.layer_cells(n)[1]
-        sets = int(np.diff(self.y_tables.arc_sets_at).max(initial=0))
-        cells = sets * int(padded(self.y_tables.columns[n])) + self.margin
+        columns = int(padded(self.y_tables.columns[n]))
+        copies = max(1, self.y_tables.rows.copies)
+        classes = copies * len(self.y_tables.member) * columns + self.margin
+        cells = int(np.diff(self.y_tables.arc_sets_at).max(initial=0)) * columns + self.margin
+        guard_size("decode", (2 * classes + cells) // limits.KEPT_CELLS_PER_STATE)
         return BackwardRows(np.zeros((2, classes)), np.zeros(cells))
 
     def score_buffers(self, n: int) -> ScoreBuffers:
