@@ -19,13 +19,14 @@ from fsmeu.expectation.result import Expectation, Levels, LossyValue, ranged_exp
 from fsmeu.losses.algebra.value import value_at_length
 from fsmeu.models.chains import binary_chain
 from fsmeu.trellis.chains import STEEPEST, BinaryChain, chain_of
+from fsmeu.trellis.estimate import one_estimate
 from fsmeu.trellis.item_quotients import Piece, UnfitError, degenerate_at, pieces_at
 from fsmeu.trellis.lanes import rounded_rule, sum_range
 from fsmeu.trellis.rules import Rule, rule_for, wide_rule
 
 
 def chain_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expectation | None:
-    """The expectation under a chain; None where the value is no sum of quotients that rules serve.
+    """The expectation under a chain; None where rules do not serve the value.
 
     ``levels`` makes the distribution of the value.
     """
@@ -43,6 +44,8 @@ def chain_expectation(query: Query, levels: Callable[[Query], Levels]) -> Expect
         terms.append(degenerate_at(value, ks)[:, 0] * chain.chances_of_all)
     all_terms = np.concatenate([np.zeros(1), *terms])
     found = LossyValue(float(all_terms.sum()), float(np.abs(all_terms).sum()))
+    if one_estimate(found.value, found.size).cancels()[0]:
+        return None
     listed = partial(levels, query)
     return ranged_expectation(query.loss, query.n, query.where, found, listed)
 

@@ -216,11 +216,14 @@ def kept_expectation(query: Query, levels: Levels) -> Expectation:
     estimate = one_estimate(levels.mean, size, float(probabilities.sum()))
     [pruned] = estimated_expectations([query], estimate, lambda query: levels)
     lost = max(0.0, float(query.model.total_mass()) - pruned.kept)
-    low, high = _value_range(query) if lost else (0.0, 0.0)
+    low, high = _value_range(query)
+    if lost == 0.0 and math.isinf(high - low):
+        return replace(pruned, _levels=partial(replace, levels))
+    unseen = _ROUNDING if math.isfinite(high - low) else 0.0  # a part of the mass
     return replace(
         pruned,
-        lower=pruned.lower + lost * low,
-        upper=pruned.upper + lost * high,
+        lower=pruned.lower + (lost + unseen) * min(low, 0.0) + lost * max(low, 0.0),
+        upper=pruned.upper + (lost + unseen) * max(high, 0.0) + lost * min(high, 0.0),
         _levels=partial(replace, levels),
     )
 

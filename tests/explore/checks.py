@@ -131,7 +131,8 @@ def bounds(case, random):
         most = float(np.nanmax(np.abs(truth.values))) + case.wide  # that the file declares
         most = logs * STEPS * UNIT * most + sys.float_info.min
         same(f"{call}.value", some.value, true, room + most)
-        most += 2e-9 * max(abs(true), 1.0, case.wide)
+        width = case.loss.value_range(len(z)).width
+        most += 2e-9 * max(abs(true), 1.0, case.wide, 1e-3 * width if width < np.inf else 0.0)
         for part in ("lower", "upper"):
             same(f"{call}.{part}", getattr(some, part), true, room + most)
 

@@ -330,7 +330,7 @@ def _is_reproduced(value: Value) -> bool:
     n = value.n
     powers = 2.0 ** np.arange(np.log2(n) + 1)
     ks = np.unique(np.concatenate([powers, n - powers, [n // 2, n // 3]]))
-    first, last = np.array(list(product((0.0, 0.4, 1.0), repeat=2))).T[:, :, None]
+    first, last = np.array(list(product((0.0, 0.5, 1.0), repeat=2))).T[:, :, None]
     for some in (np.zeros(1), ks[(ks > 0) & (ks < n)], np.full(1, float(n))):
         tp = np.floor(first * some)
         ref = tp + np.floor(last * (n - some))
@@ -338,7 +338,8 @@ def _is_reproduced(value: Value) -> bool:
         tables = tp[inside], np.broadcast_to(some, tp.shape)[inside], ref[inside]
         found, size = value.at_table(*tables)
         wanted = value_of_counts(value.form, n, *tables)
-        if (np.abs(found - wanted) > _REPRODUCED * size).any():
+        scale = float(np.abs(wanted).max(initial=0.0)) or size
+        if (np.abs(found - wanted) > _REPRODUCED * scale).any():
             return False
         value.degenerate(some)
     return True
