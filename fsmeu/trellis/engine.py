@@ -313,7 +313,8 @@ class SplitTrellis:
         )
         amounts = self.amounts.without_signs() if absolute else self.amounts
         tables = JointTables(self.y_tables, self.paths, amounts)
-        run = kernel(score_batch, count * self.work(n, 2 * self.counts))
+        moved = self.y_tables.rows.copies * len(self.y_tables.member) * lanes  # rows of classes
+        run = kernel(score_batch, count * (self.work(n, 2 * self.counts) + n * moved))
         with self.workspace.borrowed("scores", n, self.workspace.score_buffers) as buffers:
             run(tables, batch, ends, buffers, found)
         size = int(found.begins[-1])
