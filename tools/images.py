@@ -98,7 +98,7 @@ def plot_paths(axes: Axes) -> None:
         x, y = (0.3 * one + 0.7 * other for one, other in zip(start, end, strict=True))
         name = loss.labels[arrivals.label[a]]
         axes.text(x, y, name, ha="center", va="center", backgroundcolor="white", fontsize=9)
-    names = _sequences_to(paths.step[kind], after, [label[0] for label in loss.labels])
+    names = _sequences_to(paths.step[kind], after, [str(label)[0] for label in loss.labels])
     for x, size in ((0.0, before), (2.0, after)):
         for pair in range(size):
             box = {"boxstyle": "round", "facecolor": "white", "edgecolor": COLOURS[0]}
