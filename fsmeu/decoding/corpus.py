@@ -21,7 +21,12 @@ import numpy as np
 from fsmeu import limits
 from fsmeu.decoding.clock import ToldBounds
 from fsmeu.decoding.corpus_totals import best_by_windows
-from fsmeu.decoding.decision import PRECISION, CorpusDecision, ReachedValue, bounds_of_best
+from fsmeu.decoding.decision import (
+    CorpusDecision,
+    ReachedValue,
+    bounds_of_best,
+    second_look,
+)
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.documents import LANES
 from fsmeu.decoding.explicit_lists import best_corpus_hypotheses
@@ -39,7 +44,6 @@ from fsmeu.losses.protocol import LossLike, takes_loss
 from fsmeu.models import ModelLike
 from fsmeu.parallel import checked_jobs
 from fsmeu.progress import Progress, check_progress
-from fsmeu.trellis.estimate import scale_of
 
 _WHY = (
     "the value is linear in what reads both sequences and otherwise looks at one count of each, so "
@@ -99,8 +103,9 @@ def decode_corpus(
     if engine == "openfst":
         best = best_corpus_hypotheses(corpus, sign)
         width = corpus.loss.value_range(corpus.n).width
-        exact = best.reach <= 1.001 * PRECISION * float(scale_of(best.value, width))
-        reached = ReachedValue(best.value, best.reach, 0.0, exact)
+        reached = ReachedValue(best.value, best.reach, 0.0)
+        exact = second_look(best.value, reached, width).exact
+        reached = reached._replace(exact=exact)
         bounds = bounds_of_best(corpus.loss, corpus.n, reached)
         return CorpusDecision(
             labels=_named(corpus, best.hypotheses),
@@ -205,21 +210,20 @@ def _decision(
     """
     sign = 1.0 if corpus.loss.kind == "utility" else -1.0
     width = corpus.loss.value_range(corpus.n).width
-    promised = PRECISION * float(scale_of(again.value, width))
     reach = max(again.upper - again.value, again.value - again.lower)
     gap = found.upper - found.value
-    is_same = abs(again.value - sign * found.value) <= reach
-    exact = bool(gap <= promised and is_same and reach <= 1.001 * promised)
-    reached = ReachedValue(again.value, reach, gap if is_same else math.inf, exact)
+    look = second_look(sign * found.value, ReachedValue(again.value, reach, gap), width)
+    gap = gap if look.is_same else math.inf
+    reached = ReachedValue(again.value, reach, gap, look.exact)
     bounds = bounds_of_best(corpus.loss, corpus.n, reached)
     return CorpusDecision(
         labels=_named(corpus, found.labels),
         value=again.value,
         lower=bounds.lower,
         upper=bounds.upper,
-        exact=exact,
+        exact=look.exact,
         method=by.method,
-        why=by.why if exact else f"{by.why}; but the bounds of the best value are not closed",
+        why=by.why if look.exact else f"{by.why}; but the bounds of the best value are not closed",
         candidates=found.tried,
     )
 

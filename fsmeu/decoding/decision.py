@@ -15,6 +15,8 @@ from fsmeu.trellis.estimate import PROMISED, scale_of
 PRECISION = PROMISED
 """What is claimed to be best is so up to this part of its scale."""
 
+_ROOM = 1.001  # times what is promised: a reach that is just that is rounded
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Decided:
@@ -88,6 +90,35 @@ class ReachedValue(NamedTuple):
     reach: float = 0.0  # how far it may be off, if that is more than is promised
     gap: float = math.inf  # nothing is better by more than this; infinite where that is not known
     exact: bool = False  # whether nothing is better than is promised
+
+
+class SecondLook(NamedTuple):
+    """What the expectation of a decision's labels shows."""
+
+    is_closed: bool  # nothing is better by more than is promised
+    is_same: bool  # the expectation is the value that was found
+    has_digits: bool  # terms of both signs cancel no digits that are promised
+
+    @property
+    def exact(self) -> bool:
+        """Whether the decision is proven."""
+        return self.is_closed and self.is_same and self.has_digits
+
+
+def second_look(found: float, again: ReachedValue, width: float) -> SecondLook:
+    """What the expectation ``again`` of a decision's labels shows, given the value that was found.
+
+    Args:
+        found: the value that the method found.
+        again: the expectation, and the gap that the method left.
+        width: of the range that the loss declares.
+    """
+    promised = PRECISION * float(scale_of(again.value, width))
+    return SecondLook(
+        is_closed=again.gap <= promised,
+        is_same=abs(found - again.value) <= again.reach,
+        has_digits=again.reach <= _ROOM * promised,
+    )
 
 
 def bounds_of_best(loss: Loss, n: int, reached: ReachedValue) -> Bounds:

@@ -23,6 +23,7 @@ import numpy as np
 from fsmeu import errors, limits
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock as Clock
+from fsmeu.decoding.decision import ReachedValue, second_look
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import ExpectOptions, expectations_of, values_and_reaches
 from fsmeu.expectation.query import Query, allowed_layers
@@ -309,16 +310,15 @@ def _looked_at(problem: Problem, answer: Answer, again: Sequence[float] | None) 
         return _at_declared_end(problem, answer)
     value, reach = again
     known = value if answer.value is None else answer.value
-    promised = PROMISED * float(scale_of(value, problem.width))
-    closed = problem.keep is None and answer.gap <= promised
-    off = abs(known - value)
+    look = second_look(known, ReachedValue(value, reach, answer.gap), problem.width)
+    closed = problem.keep is None and look.is_closed
     doubt = answer.doubt or OPEN
-    if closed and reach > 1.001 * promised:
+    if closed and not look.has_digits:
         doubt = "terms of both signs cancel too many digits of its value"
-    elif closed and not off <= reach:
+    elif closed and not look.is_same:
         doubt = f"the expectation of its labels, {value!r}, is not the value found, {known!r}"
         answer = replace(answer, gap=math.inf)
-    exact = closed and off <= reach <= 1.001 * promised
+    exact = problem.keep is None and look.exact
     answer = replace(answer, value=value, reach=reach, exact=exact, doubt=doubt)
     return _at_declared_end(problem, answer)
 
