@@ -35,7 +35,6 @@ from fsmeu.losses.algebra.monotone import never_worse
 from fsmeu.losses.algebra.value import Value, value_at_length
 from fsmeu.models import Bernoulli, Model
 from fsmeu.models.checks import vector_of_numbers
-from fsmeu.trellis.estimate import PROMISED, scale_of
 from fsmeu.trellis.given_labels import expected_values
 from fsmeu.trellis.item_quotients import UnfitError
 from fsmeu.trellis.ranked import RankedRows, most_probable, ranked_values
@@ -147,21 +146,24 @@ def rows_at_once(n: int) -> int:
 def decide_rows(problem: Problem, p: Floats, rows: Sequence[int]) -> Iterator[tuple[int, Decision]]:
     """Proven decisions for rows of probabilities like that of a problem, each with its row.
 
-    Every one is looked at again; those whose value is another then are left out.
+    Every one is looked at again; those whose value is another then, or whose digits cancel, are
+    left out.
     """
     ranked_rows = rows_of(problem)
     assert isinstance(ranked_rows, RankedRows)
     best = ranked_rows.best(p, problem.sign)
-    again = expected_values(ranked_rows.value, best.indices, p).values
+    estimate = expected_values(ranked_rows.value, best.indices, p)
+    again = estimate.values
     declared = problem.loss.value_range(problem.n)
-    reach = PROMISED * scale_of(again, declared.width)
+    reach = estimate.reach(declared.width)
     low = again - reach
     high = again + reach
     if problem.sign > 0:
         high = np.maximum(again, np.minimum(high, declared.high))
     else:
         low = np.minimum(again, np.maximum(low, declared.low))
-    is_same = (np.abs(again - best.values) <= reach).tolist()
+    is_same = np.abs(again - best.values) <= reach
+    is_proven = (is_same & ~estimate.cancels(declared.width)).tolist()
     columns = (best.indices.tolist(), again.tolist(), low.tolist(), high.tolist())
     proof: dict[str, Any] = {
         "exact": True,
@@ -169,8 +171,8 @@ def decide_rows(problem: Problem, p: Floats, rows: Sequence[int]) -> Iterator[tu
         "why": WHY,
         "candidates": problem.n + 1,
     }
-    for row, same, z, value, lower, upper in zip(rows, is_same, *columns, strict=True):
-        if same:  # labels are their own indices
+    for row, proven, z, value, lower, upper in zip(rows, is_proven, *columns, strict=True):
+        if proven:  # labels are their own indices
             yield row, Decision(labels=z, value=value, lower=lower, upper=upper, **proof)
 
 

@@ -28,7 +28,6 @@ from fsmeu.expectation.result import (
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.algebra.value import value_at_length
 from fsmeu.models.chains import binary_marginals, is_binary_chain
-from fsmeu.trellis.estimate import one_estimate
 from fsmeu.trellis.given_labels import expected_values
 from fsmeu.trellis.item_quotients import UnfitError
 from fsmeu.trellis.windows import Window, count_window
@@ -80,8 +79,9 @@ def _by_quotients(form: Confusion, z: Ints, p: Floats) -> LossyValue | None:
         found = expected_values(value, z[None], p[None])
     except UnfitError:
         return None
-    known = float(found.values[0]), float(found.sizes[0])
-    return None if one_estimate(*known).cancels()[0] else LossyValue(*known)
+    if found.cancels()[0]:
+        return None
+    return LossyValue(float(found.values[0]), float(found.sizes[0]))
 
 
 def _windowed(form: Confusion, z: Ints, p: Floats) -> LossyValue:

@@ -6,12 +6,11 @@ values all numbers of ones (``ranked.py``), so that decisions are looked at agai
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.value import Value
+from fsmeu.trellis.estimate import Estimate
 from fsmeu.trellis.item_quotients import (
     LEFT_OUT,
     SMALL,
@@ -31,14 +30,7 @@ _FEW_ROWS = 4  # that are added up by numpy: compiled loops take a second to loa
 _BLOCK = 1 << 14  # labels that are added up at once
 
 
-class SizedValues(NamedTuple):
-    """Expected values, and the same sums without signs, (rows,) each."""
-
-    values: Floats
-    sizes: Floats
-
-
-def expected_values(value: Value, z: Ints, p: Floats) -> SizedValues:
+def expected_values(value: Value, z: Ints, p: Floats) -> Estimate:
     """The expected values of hypotheses, (rows, n), labels being ones with probabilities p.
 
     An UnfitError where rules do not serve the value.
@@ -67,7 +59,7 @@ def expected_values(value: Value, z: Ints, p: Floats) -> SizedValues:
             terms = _terms_of_rows(part, window, chosen[some], p[some])
         values[some] += terms.sum(axis=0)
         sizes[some] += np.abs(terms).sum(axis=0)
-    return SizedValues(values, sizes)
+    return Estimate(values, sizes, np.ones(len(p)))
 
 
 def _terms_of_rows(
