@@ -6,7 +6,6 @@ Which method decides is said in ``choice.py``, what comes after the best one in 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -42,7 +41,7 @@ from fsmeu.fst.constraint import ConstraintLike, as_constraint
 from fsmeu.losses.protocol import Loss, LossLike, as_loss, takes_loss
 from fsmeu.losses.semantics.at_length import RangeError
 from fsmeu.models import Bernoulli, HypothesisLike, Model, ModelLike, as_model
-from fsmeu.parallel import checked_jobs, in_shares, workers
+from fsmeu.parallel import checked_jobs, in_shares, threads, workers
 from fsmeu.progress import Progress, check_progress
 
 if TYPE_CHECKING:
@@ -216,7 +215,7 @@ def decode_many(
     if not is_plain_matrix(models):
         rows = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     decisions = _Decisions(check_progress("decode_many", progress), len(rows))
-    threads = checked_jobs("decode_many", jobs)
+    count = checked_jobs("decode_many", jobs)
     fast = engine == "auto" and method in ("auto", RATIOS.name) and keep is None and k is None
     if scheduler is None and fast:
         for ranked in _ranked_together(loss, rows, options):
@@ -225,16 +224,14 @@ def decode_many(
     for row in decisions.missing():
         where = f"decode_many, models[{row}]"
         left[row] = fitted(loss, model_at(rows[row], where), where)[1]
-    work = _divided(loss, left, options, threads, scheduler)
-    with ThreadPoolExecutor(threads) as pool:  # kernels work side by side
-        decide_block = partial(_decided_block, options)
-        each = map if threads == 1 else pool.map
-        for some in each(decide_block, work.blocks):
+    work = _divided(loss, left, options, count, scheduler)
+    with threads(count) as each:
+        for some in each(partial(_decided_block, options), work.blocks):
             decisions.add(some)
     if work.apart:
         batch = [left[row] for row in work.apart]
         sizes = [model.n for model in batch]
-        with workers("decode_many", min(threads, len(batch)), scheduler) as processes:
+        with workers("decode_many", min(count, len(batch)), scheduler) as processes:
             shares = in_shares(
                 processes, _decide_share, (loss, options), batch, sizes, decisions.tell
             )
@@ -280,7 +277,7 @@ class _Work(NamedTuple):
 
 
 def _divided(
-    loss: Loss, left: Mapping[int, Model], options: Options, threads: int, scheduler: object
+    loss: Loss, left: Mapping[int, Model], options: Options, jobs: int, scheduler: object
 ) -> _Work:
     """The models by row, divided among blocks and other processes."""
     work = _Work([], [])
@@ -294,8 +291,8 @@ def _divided(
         for pairs in _with_probabilities_apart(problems):
             size = 1
             if scheduler is None and are_decided_together(pairs[0][1], options):
-                size = min(limits.DECISIONS_AT_ONCE, batch_size(first, len(left), threads))
-            elif scheduler is not None or threads > 1:
+                size = min(limits.DECISIONS_AT_ONCE, batch_size(first, len(left), jobs))
+            elif scheduler is not None or jobs > 1:
                 work.apart.extend(row for row, _ in pairs)
                 continue
             starts = range(0, len(pairs), size)

@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +39,7 @@ from fsmeu.expectation.totals import (
     value_of_none,
     wide_rule_of_totals,
 )
+from fsmeu.parallel import threads
 from fsmeu.trellis.chains import ChainGroup
 from fsmeu.trellis.estimate import scale_of
 from fsmeu.trellis.lanes import LaneGroup
@@ -355,9 +354,7 @@ def best_by_lanes(problem: TotalsProblem, width: float, jobs: int = 1) -> Totals
         if none is None:
             return None
     lower = -math.inf if none is None else none
-    with ExitStack() as stack:
-        pool = stack.enter_context(ThreadPoolExecutor(jobs))  # kernels work side by side
-        run = map if jobs == 1 else pool.map
+    with threads(jobs) as run:
         found = _searched(problem, ratio, Goal(width, lower=lower), run)
     if found is None:
         return None

@@ -10,7 +10,6 @@ times the backward value of its target; the model pulls these back to its own pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -51,7 +50,7 @@ from fsmeu.models import (
     as_model,
 )
 from fsmeu.models.base import arc_weights_many, prepare_many
-from fsmeu.parallel import checked_jobs, in_shares, workers
+from fsmeu.parallel import checked_jobs, in_shares, threads, workers
 from fsmeu.trellis.engine import SplitTrellis
 from fsmeu.trellis.estimate import Estimate, joined
 from fsmeu.trellis.trellis_cache import Refused, is_valued, trellis_of
@@ -164,9 +163,9 @@ def expect_many(
     loss = as_loss(loss, "expect_many")
     options = ExpectOptions(engine, keep, max_states).checked("expect_many")
     queries = queries_of(loss, zs, models, "expect_many")
-    threads = checked_jobs("expect_many", jobs)
+    count = checked_jobs("expect_many", jobs)
     if scheduler is None:
-        found = expectations_of(queries, options, threads)
+        found = expectations_of(queries, options, count)
     else:
         found = np.full((_NUMBERS, len(queries)), np.nan)
     apart = np.flatnonzero(np.isnan(found[0])).tolist()
@@ -174,7 +173,7 @@ def expect_many(
         left = [queries[row] for row in apart]
         pairs = [(x.labels if x.distribution is None else x.distribution, x.model) for x in left]
         sizes = [x.n for x in left]
-        few = min(threads, len(apart))
+        few = min(count, len(apart))
         question = (loss, options)
         with workers("expect_many", few, scheduler) as pool:
             shares = in_shares(pool, _share, question, pairs, sizes)
@@ -212,11 +211,8 @@ def expectations_of(
             found = [expectation_of(query, options) for query in some]
         out[:, block] = np.transpose([(x.value, x.lower, x.upper, x.kept) for x in found])
 
-    if jobs == 1:
-        list(map(computed, blocks))
-        return out
-    with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
-        list(pool.map(computed, blocks))
+    with threads(jobs) as each:
+        list(each(computed, blocks))
     return out
 
 

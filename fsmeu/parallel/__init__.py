@@ -12,7 +12,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
@@ -37,6 +37,16 @@ def checked_jobs(where: str, jobs: object) -> int:
         remedy = "Use a scheduler for more than one machine"
         raise InputError(where, must, given=jobs, remedy=remedy)
     return number
+
+
+@contextmanager
+def threads(jobs: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """``map``, by so many threads of this process: compiled loops run side by side."""
+    if jobs == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        yield pool.map
 
 
 class Workers(NamedTuple):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -31,6 +30,7 @@ from fsmeu.errors import InputError, SizeLimitError, check_int, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
+from fsmeu.parallel import threads
 from fsmeu.searn.features import uniform
 from fsmeu.searn.learners.linear import Decisions
 from fsmeu.searn.spaces import joined
@@ -370,8 +370,8 @@ def new_models(
         part = decisions.taken(np.flatnonzero(example_folds != fold)) if fold >= 0 else decisions
         return learner.learn(part, (seed + fold + 2) % 2**63)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        return list((map if jobs == 1 else pool.map)(learned, (*range(folds), -1)))
+    with threads(jobs) as each:
+        return list(each(learned, (*range(folds), -1)))
 
 
 def _costs_after(
