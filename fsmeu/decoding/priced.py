@@ -18,7 +18,7 @@ import numpy as np
 
 from fsmeu import limits
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.scored import Best, Sums, Worth, negligible
+from fsmeu.decoding.scored import Best, Sums, Worth, scores_of_one
 from fsmeu.trellis.kernels import kernel
 from fsmeu.trellis.lanes import CountRange, LaneGroup
 from fsmeu.trellis.near_best import NearBest
@@ -37,11 +37,8 @@ class PricedSentence:
 
     def __init__(self, group: LaneGroup, nodes: Floats, reach: CountRange) -> None:
         self.group = group
-        self.logs = np.zeros(len(nodes))  # E[T exp(-x S)] is a sum of scores itself
-        trellis = group.trellis.with_lanes(nodes)
-        least = negligible(nodes, reach, reach.low)
-        ends = np.ones((1, 1, len(nodes)))
-        self.scores, _ = trellis.scores(group.weights, ends, least=least)
+        self.logs = np.zeros(len(nodes))
+        self.scores = scores_of_one(group, nodes, reach)
         self.trellis = group.trellis
         self.buffers = group.trellis.workspace.price_buffers(group.n)
         self.ks = np.arange(group.most_counted[0] + 1)

@@ -114,6 +114,16 @@ def negligible(nodes: Floats, reach: CountRange, low: float = 0.0) -> Floats:
     return least
 
 
+def scores_of_one(group: LaneGroup, nodes: Floats, reach: CountRange) -> Scores:
+    """The scores of the steps of one sentence at nodes, those that are not negligible.
+
+    E[T exp(-x S)] is a sum of these itself: its log G counts as 0.
+    """
+    ends = np.ones((1, 1, len(nodes)))
+    least = negligible(nodes, reach, reach.low)
+    return group.trellis.with_lanes(nodes).scores(group.weights, ends, least=least)[0]
+
+
 class ScoredSentences:
     """Several sentences, by tables of the best sums for each count of their own."""
 
@@ -252,11 +262,8 @@ class ScoredLabels(RankedSteps):
     def __init__(self, group: LaneGroup, nodes: Floats, reach: CountRange) -> None:
         self.trellis = group.trellis
         self.n = group.n
-        self.logs = np.zeros(len(nodes))  # E[T exp(-x S)] is a sum of scores itself
-        ends = np.ones((1, 1, len(nodes)))
-        least = negligible(nodes, reach, reach.low)
-        found, _ = group.trellis.with_lanes(nodes).scores(group.weights, ends, least=least)
-        self.steps = found
+        self.logs = np.zeros(len(nodes))
+        self.steps = scores_of_one(group, nodes, reach)
         tables = group.trellis.paths
         self.step = tables.step[tables.kind[: group.n], 0]  # (n, labels, 3)
 
